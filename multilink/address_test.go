@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// reasons are those of the events of a type.
+// reasons returns those of the events of a type.
 func (i *instance) reasons(kind string) (reasons []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -25,7 +25,7 @@ func (i *instance) reasons(kind string) (reasons []string) {
 	return reasons
 }
 
-// refused is how many frames of a peer were refused for their addresses.
+// refused returns how many frames of a peer were refused for their addresses.
 func (i *instance) refused(peer string) uint64 {
 	for _, p := range i.bond.Status().Peers {
 		if p.Name == peer {

@@ -67,7 +67,7 @@ func (b *Bond) converge(ctx context.Context) error {
 	return err
 }
 
-// publishForwarding publishes the present state to the data path.
+// publishForwarding publishes the current state to the data path.
 func (b *Bond) publishForwarding(classes *ethernet.Classifier) {
 	next := &forwarding{classes: classes, peers: make(map[ethernet.Port]*peer, len(b.peers))}
 	if b.port != nil {
@@ -80,7 +80,7 @@ func (b *Bond) publishForwarding(classes *ethernet.Classifier) {
 	b.table.Assign(b.assigned())
 }
 
-// assigned says which port has which address on the bonded network. One that is given
+// assigned returns which port has which address on the bonded network. One that is given
 // twice is left out.
 func (b *Bond) assigned() map[netip.Addr]ethernet.Port {
 	all := make(map[netip.Addr]ethernet.Port)

@@ -25,7 +25,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Bond makes one layer-2 network out of several links, with every peer of its state.
+// Bond creates one layer-2 network out of several links, with every peer of its state.
 // It is the [Plane] that moves frames itself: it owns a port, an underlay for each
 // link, and a state machine for each peer.
 //

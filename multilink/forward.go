@@ -57,7 +57,7 @@ func (l *sendLists) add(p *forwarding, table *ethernet.Switch, from ethernet.Por
 // forwarding is what the data path needs of a state. It is replaced, never changed.
 type forwarding struct {
 	classes *ethernet.Classifier
-	port    FramePort // nil where there is none
+	port    FramePort // nil without one
 	peers   map[ethernet.Port]*peer
 }
 
@@ -93,7 +93,7 @@ func (b *Bond) fromPort(frames [][]byte, lists *sendLists) {
 func (b *Bond) fromPeer(from ethernet.Port, frames [][]byte) {
 	p := b.forwarding.Load()
 	if len(p.peers) == 1 {
-		// All frames of the only peer are for the host, but the table has to learn
+		// All frames of the only peer are for the host, but the table must learn
 		// its addresses.
 		local := frames[:0]
 		for _, frame := range frames {

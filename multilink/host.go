@@ -12,12 +12,12 @@ import (
 // through a port.
 //
 // It is safe for use by several goroutines. A context bounds the call alone, not
-// the life of what the call makes: a call whose context has ended makes nothing
+// the life of what the call creates: a call whose context has ended creates nothing
 // and returns the context's error. Everything that a Host makes is gone after
 // Close; what a killed process left behind is removed when the next Host of the
 // same name is opened.
 type Host interface {
-	// Port makes a port. A name that is taken is ErrDuplicate, a missing right
+	// Port creates a port. A name that is taken is ErrDuplicate, a missing right
 	// ErrDenied with the capability's name, a bad address ErrInvalid.
 	Port(ctx context.Context, config PortConfig) (FramePort, error)
 	// Link watches an interface. One that does not exist is ErrUnknownLink,
@@ -25,9 +25,9 @@ type Host interface {
 	Link(ctx context.Context, name string) (Link, error)
 	// Links are the interfaces that may carry a link.
 	Links(ctx context.Context) ([]LinkInfo, error)
-	// Underlay makes the tunnels of one link.
+	// Underlay creates the tunnels of one link.
 	Underlay(ctx context.Context, config UnderlayConfig) (Underlay, error)
-	// Close removes everything that the host made. A second Close returns nil.
+	// Close removes everything that the host created. A second Close returns nil.
 	Close() error
 }
 
@@ -38,8 +38,8 @@ type PortConfig struct {
 	// Addresses of the host on the bonded network, as host address and
 	// prefix length.
 	Addresses []netip.Prefix
-	// Bridge to make the port a member of. It is made where it does not exist,
-	// and then has the Addresses. Empty is none.
+	// Bridge to make the port a member of. It is created where it does not exist,
+	// and then has the Addresses. Empty means none.
 	Bridge string
 	// Members are interfaces to join to the bridge, such as a LAN's.
 	Members []string

@@ -20,10 +20,10 @@ func ParseKey(s string) (Key, error) {
 	return Key(b), nil
 }
 
-// IsZero reports whether k is no key.
+// IsZero reports whether k is the zero key.
 func (k Key) IsZero() bool { return k == Key{} }
 
-// Base64 is the form that ParseKey reads. It shows the key: call it only where that
+// Base64 returns the form that ParseKey reads. It shows the key: call it only where that
 // is intended.
 func (k Key) Base64() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
@@ -36,7 +36,7 @@ func (k Key) GoString() string { return k.String() }
 // LogValue hides the key from structured logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// PublicKey is the public half of the private key k.
+// PublicKey returns the public half of the private key k.
 func (k Key) PublicKey() (Key, error) {
 	private, err := ecdh.X25519().NewPrivateKey(k[:])
 	if err != nil {

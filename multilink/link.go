@@ -4,7 +4,7 @@ package multilink
 //
 // It is safe for use by several goroutines.
 type Link interface {
-	// Info is the present state of the interface.
+	// Info is the current state of the interface.
 	Info() LinkInfo
 	// Events reports changes from the call on, beginning with the state at the
 	// call. A slow reader misses states in between, never the last. The channel is

@@ -51,7 +51,7 @@ func (b *Bond) followLink(l *localLink) {
 	}
 }
 
-// report passes the present state of the interface to peers.
+// report passes the current state of the interface to peers.
 func (l *localLink) report(peers ...*peer) {
 	l.reporting.Lock()
 	defer l.reporting.Unlock()

@@ -315,14 +315,14 @@ func (p *peer) detach(link string) error {
 	return l.close()
 }
 
-// has reports whether there is a tunnel that was made for exactly that.
+// has reports whether there is a tunnel that was created for exactly that.
 func (p *peer) has(config PeerLink) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.paths, func(l *path) bool { return l != nil && l.config == config })
 }
 
-// linkNames are the links that have a tunnel.
+// linkNames returns the links that have a tunnel.
 func (p *peer) linkNames() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -351,7 +351,7 @@ func (p *peer) measureLocked() {
 	}
 }
 
-// segment is the longest frame that needs no pieces. Zero is unknown.
+// segment returns the longest frame that needs no pieces. Zero is unknown.
 func (p *peer) segment() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

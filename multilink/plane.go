@@ -27,7 +27,7 @@ type Plane interface {
 	// ends or the plane is closed. A reader that is 1,024 events behind loses the
 	// oldest; the next event counts them.
 	Events(ctx context.Context, f func(status.Event)) error
-	// Close ends everything and removes what the plane made. A second Close returns
+	// Close ends everything and removes what the plane created. A second Close returns
 	// nil.
 	Close() error
 }

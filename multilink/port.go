@@ -37,7 +37,7 @@ const MaxFrame = packet.MaxFrame
 // Reset empties the batch. The frames that it held may be overwritten.
 func (b *Batch) Reset() { b.frames = b.frames[:0] }
 
-// Frames are those that were appended since the last Reset. They are valid
+// Frames returns those that were appended since the last Reset. They are valid
 // until the next one.
 func (b *Batch) Frames() [][]byte { return b.frames }
 

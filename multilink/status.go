@@ -30,7 +30,7 @@ func (b *Bond) Status() Status {
 	return current
 }
 
-// linkStatus is a link over all peers: the state is the best of any, counts are
+// linkStatus returns a link over all peers: the state is the best of any, counts are
 // sums, and the rest is the worst.
 func (b *Bond) linkStatus(c settings.Link, peers []PeerStatus) status.Link {
 	sum := status.Link{
@@ -72,7 +72,7 @@ func rankState(s status.State) int {
 	return slices.Index([]status.State{status.Disabled, status.Down, status.Probing, status.Suspect, status.Up}, s)
 }
 
-// interfaceMTU is that of the interface of a link; 0 is unknown.
+// interfaceMTU returns that of the interface of a link; 0 is unknown.
 func (b *Bond) interfaceMTU(link string) int {
 	if l := b.links[link]; l != nil {
 		return l.watch.Info().MTU
@@ -80,7 +80,7 @@ func (b *Bond) interfaceMTU(link string) int {
 	return 0
 }
 
-// status is what the state machine reports, with what only its tunnels have. The path
+// status returns what the state machine reports, with what only its tunnels have. The path
 // MTU is then that of IP, which has the headers of the tunnel besides.
 func (p *peer) status(interfaceMTU func(link string) int) PeerStatus {
 	p.mu.Lock()

@@ -12,7 +12,7 @@ import (
 // move it to where it costs nothing on the wire, and must restore it.
 const HeaderSize = packet.HeaderSize
 
-// Underlay makes tunnels over one link. It has a socket of its own, bound to the
+// Underlay creates tunnels over one link. It has a socket of its own, bound to the
 // link's interface, and the keys of the peers that may use it.
 //
 // It is safe for use by several goroutines.
@@ -53,7 +53,7 @@ type Tunnel interface {
 // TunnelPeer is the other end of a tunnel.
 type TunnelPeer struct {
 	PublicKey Key
-	// PresharedKey mixed into the handshake. Zero is none.
+	// PresharedKey mixed into the handshake. Zero means none.
 	PresharedKey Key
 	// Endpoint of the peer. With the zero value this end waits for a handshake, and
 	// answers to the source of the last authentic packet.

@@ -48,7 +48,7 @@ func fold(acc uint64) uint16 {
 	return uint16(acc)
 }
 
-// pseudo is the sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1,
+// pseudo returns the sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1,
 // RFC 8200 section 8.1): addresses are those of the packet, one after the
 // other, and length is that of the header and payload.
 func pseudo(addresses []byte, protocol byte, length int) uint64 {

@@ -19,7 +19,7 @@ const (
 // Only frames of different connections may overtake one another.
 //
 // Cutting a super-frame gives the joined frames back byte for byte. The rules are
-// those of Linux's GRO; in addition the TCP window has to be the same.
+// those of Linux's GRO; in addition the TCP window must be the same.
 type coalescer struct {
 	// put takes a super-frame, or a whole frame in head with an empty header.
 	put    func(h vnetHeader, head []byte, payload [][]byte)

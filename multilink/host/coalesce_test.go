@@ -29,7 +29,7 @@ func join(batches ...[][]byte) []joined {
 	return all
 }
 
-// stream is the segments of a connection that carry payload.
+// stream returns the segments of a connection that carry payload.
 func stream(p packet, payload []byte, size int) [][]byte {
 	var frames [][]byte
 	for len(payload) > 0 {
@@ -188,9 +188,9 @@ func TestCoalescer_allocatesNothing(t *testing.T) {
 	}))
 }
 
-// FuzzCoalesce makes connections out of the input, with other frames among
-// them. Whatever a coalescer makes of a batch, cutting gives back every frame,
-// byte for byte, in the order of its connection and of what is no connection.
+// FuzzCoalesce creates connections out of the input, with other frames among
+// them. Whatever a coalescer makes of a batch, cutting returns every frame,
+// byte for byte, in the order of its connection and of what is not a connection.
 func FuzzCoalesce(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{1, 0, 1, 0, 1, 0, 1, 0x10, 1, 0x20, 0x81, 0, 0x81, 0, 1, 0x40, 1, 0x80})
@@ -230,7 +230,7 @@ func FuzzCoalesce(f *testing.F) {
 	})
 }
 
-// act makes the next frame of a connection, with something odd about it.
+// act creates the next frame of a connection, with something odd about it.
 func act(p *packet, length, oddity byte) []byte {
 	p.payload = noise([]int{1400, 1400, 1400, 1400, 1400, 700, 1, 0}[length&7], uint64(p.seq))
 	one := *p

@@ -6,7 +6,7 @@
 //
 // A TAP device vanishes with the process that holds it. Bridges, addresses on
 // interfaces of others, routes and memberships do not, so each is written to
-// a journal ([Options.Journal]) before it is made. The next [Open] with the same
+// a journal ([Options.Journal]) before it is created. The next [Open] with the same
 // name undoes what a process that was killed left behind. Bridges carry a mark
 // (their ifalias) besides, and are found without a journal too.
 //

@@ -57,7 +57,7 @@ func networkLayer(frame []byte) (at int, v6, ok bool) {
 	return 0, false, false
 }
 
-// addresses are those of the IP header at l.network, source first.
+// addresses returns those of the IP header at l.network, source first.
 func (l *layers) addresses(frame []byte) []byte {
 	if l.v6 {
 		return frame[l.network+8 : l.network+40]

@@ -102,7 +102,7 @@ func (p packet) super(size int) (vnetHeader, []byte) {
 	return h, frame
 }
 
-// slowSum is the sum of RFC 1071 by its definition.
+// slowSum returns the sum of RFC 1071 by its definition.
 func slowSum(parts ...[]byte) uint16 {
 	var total uint32
 	for _, b := range parts {
@@ -119,7 +119,7 @@ func slowSum(parts ...[]byte) uint16 {
 	return uint16(total)
 }
 
-// slowPseudo is the pseudo-header of an IP header without extensions.
+// slowPseudo returns the pseudo-header of an IP header without extensions.
 func slowPseudo(ip []byte, protocol byte, length int) []byte {
 	if ip[0]>>4 == 6 {
 		return append(append([]byte(nil), ip[8:40]...), 0, 0, byte(length>>8), byte(length), 0, 0, 0, protocol)
@@ -127,7 +127,7 @@ func slowPseudo(ip []byte, protocol byte, length int) []byte {
 	return append(append([]byte(nil), ip[12:20]...), 0, protocol, byte(length>>8), byte(length))
 }
 
-// wrong says which checksum or length of a TCP or UDP frame is not right.
+// wrong returns which checksum or length of a TCP or UDP frame is not right.
 func wrong(frame []byte) string {
 	network := etherSize
 	for binary.BigEndian.Uint16(frame[network-2:]) == typeVLAN || binary.BigEndian.Uint16(frame[network-2:]) == typeQinQ {

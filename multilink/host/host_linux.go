@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Host is a [multilink.Host] on Linux. [Open] makes it.
+// Host is a [multilink.Host] on Linux. [Open] creates it.
 //
 // It is safe for use by several goroutines.
 type Host struct {
@@ -29,12 +29,12 @@ type Host struct {
 	lastChange int
 	watcher    *watcher // nil until a link is watched
 	ports      []*Port
-	made       []string // bridges that the ports made
+	made       []string // bridges that the ports created
 	underlays  []*underlay
 	closed     bool
 }
 
-// Open makes a host and removes what a process that was killed left behind under
+// Open creates a host and removes what a process that was killed left behind under
 // its name. It starts nothing, and needs no rights as long as nothing was left.
 //
 // A name or journal that another host uses is ErrDuplicate, leftovers that the
@@ -96,13 +96,13 @@ func guardName(name string) (net.Listener, error) {
 // that calls it. In returns f's error.
 func (h *Host) In(f func() error) error { return h.namespace.in(f) }
 
-// Port makes a TAP device with the bridge, addresses and routes of its
+// Port creates a TAP device with the bridge, addresses and routes of its
 // configuration. It returns a [*Port].
 //
 // Without CAP_NET_ADMIN or /dev/net/tun it returns ErrDenied. Where the options
 // exclude a part of the configuration it returns ErrDenied before it changes
-// anything. A port that could not be made in full is removed again. A bridge is
-// removed with the port that it was made for.
+// anything. A port that could not be created in full is removed again. A bridge is
+// removed with the port that it was created for.
 func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {
 	if config.MTU == 0 {
 		config.MTU = defaultMTU
@@ -152,7 +152,7 @@ func (h *Host) openPort(config multilink.PortConfig) (*Port, error) {
 	return p, err
 }
 
-// removePort undoes what was made around a port.
+// removePort undoes what was created around a port.
 func (h *Host) removePort(p *Port, changes []change) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -209,8 +209,8 @@ func (h *Host) own(name string) bool {
 	return slices.Contains(h.made, name) || slices.ContainsFunc(h.ports, func(p *Port) bool { return p.name == name })
 }
 
-// Links are the interfaces that may carry a link: all that the options allow
-// but the loopback interface and what the host made itself.
+// Links returns the interfaces that may carry a link: all that the options allow
+// but the loopback interface and what the host created itself.
 func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
@@ -247,7 +247,7 @@ func (h *Host) links() ([]netlink.Link, error) {
 	return links, nil
 }
 
-// Close removes everything that the host made: ports with all that was made
+// Close removes everything that the host created: ports with all that was created
 // for them, underlays, and the journal. Links and ports that are still in use
 // end with ErrClosed.
 func (h *Host) Close() error {
@@ -275,7 +275,7 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// release gives back what the host holds for itself.
+// release returns what the host holds for itself.
 func (h *Host) release() error {
 	if h.watcher != nil {
 		h.watcher.close()

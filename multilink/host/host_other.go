@@ -10,10 +10,10 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// Host is a [multilink.Host] on Linux. [Open] makes it. Elsewhere there is none.
+// Host is a [multilink.Host] on Linux. [Open] creates it. Elsewhere there is none.
 type Host struct{}
 
-// Port is a [multilink.FramePort] at a TAP device. [Host.Port] makes it.
+// Port is a [multilink.FramePort] at a TAP device. [Host.Port] creates it.
 type Port struct{}
 
 // Open returns ErrUnsupported: this is not Linux.
@@ -56,13 +56,13 @@ func (p *Port) Read(*multilink.Batch) error { return unsupported() }
 // Write returns ErrUnsupported.
 func (p *Port) Write([][]byte) error { return unsupported() }
 
-// MTU is zero.
+// MTU returns zero.
 func (p *Port) MTU() int { return 0 }
 
-// Offload is false.
+// Offload reports false.
 func (p *Port) Offload() bool { return false }
 
-// Dropped is zero.
+// Dropped returns zero.
 func (p *Port) Dropped() uint64 { return 0 }
 
 // Close returns nil.

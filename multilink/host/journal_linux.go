@@ -22,20 +22,20 @@ type change struct {
 	Interface string `json:"interface,omitempty"`
 	// Index of the interface: another one of the same name is not touched.
 	Index int `json:"index,omitempty"`
-	// MAC of a bridge that is made, which proves that it is this one.
+	// MAC of a bridge that is created, which proves that it is this one.
 	MAC         string `json:"mac,omitempty"`
 	Bridge      string `json:"bridge,omitempty"` // of a member
 	Address     string `json:"address,omitempty"`
 	Destination string `json:"destination,omitempty"`
 	Gateway     string `json:"gateway,omitempty"`
-	// Boot and Namespace are where it was made. It ends with either.
+	// Boot and Namespace are where it was created. It ends with either.
 	Boot      string `json:"boot,omitempty"`
 	Namespace uint64 `json:"namespace,omitempty"`
 }
 
 // The kinds of changes.
 const (
-	changeBridge  = "bridge"  // Interface was made, with MAC
+	changeBridge  = "bridge"  // Interface was created, with MAC
 	changeMember  = "member"  // Interface joined Bridge
 	changeUp      = "up"      // Interface was down and is up
 	changeAddress = "address" // Interface got Address
@@ -52,7 +52,7 @@ type journal struct {
 
 const journalLimit = 4 << 20
 
-// openJournal opens or makes the file and returns the changes in it, oldest first.
+// openJournal opens or creates the file and returns the changes in it, oldest first.
 func openJournal(path string) (*journal, []change, error) {
 	if path == "" {
 		return nil, nil, nil
@@ -69,7 +69,7 @@ func openJournal(path string) (*journal, []change, error) {
 	return &journal{file: file, open: len(left)}, left, nil
 }
 
-// lockJournal opens or makes the file, for one process at a time.
+// lockJournal opens or creates the file, for one process at a time.
 func lockJournal(path string) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
@@ -117,7 +117,7 @@ func trusted(file *os.File) error {
 }
 
 func readJournal(file *os.File) ([]change, error) {
-	// The name has to survive a crash, or the content does not.
+	// The name must survive a crash, or the content does not.
 	if err := syncFolder(filepath.Dir(file.Name())); err != nil {
 		return nil, err
 	}

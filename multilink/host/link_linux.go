@@ -33,7 +33,7 @@ func (l *link) Info() multilink.LinkInfo {
 	return info
 }
 
-// Events reports changes, the present state first.
+// Events reports changes, the current state first.
 func (l *link) Events() <-chan multilink.LinkInfo {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -47,7 +47,7 @@ func (l *link) Events() <-chan multilink.LinkInfo {
 	return c
 }
 
-// update makes info the present state, and sends it to the readers if it is new.
+// update makes info the current state, and sends it to the readers if it is new.
 func (l *link) update(index int, info multilink.LinkInfo) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/host"
 )
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
 // network is a network namespace of a test's own.
@@ -26,7 +26,7 @@ type network struct {
 	path string
 }
 
-// newNetwork makes a namespace. Without the right to, the test is skipped.
+// newNetwork creates a namespace. Without the right to, the test is skipped.
 func newNetwork(t testing.TB) *network {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -71,7 +71,7 @@ func (n *network) try(command string) (string, error) {
 	return string(out), err
 }
 
-// host makes a host in the namespace, which is closed with the test.
+// host creates a host in the namespace, which is closed with the test.
 func (n *network) host(options host.Options) *host.Host {
 	n.t.Helper()
 	options.Namespace = n.path
@@ -81,5 +81,5 @@ func (n *network) host(options host.Options) *host.Host {
 	return h
 }
 
-// journal is the path of a journal that does not exist yet.
+// journal returns the path of a journal that does not exist yet.
 func journal(t *testing.T) string { return filepath.Join(t.TempDir(), "journal") }

@@ -15,9 +15,9 @@ type Operation string
 
 // The operations.
 const (
-	// TAP makes TAP devices, and sets their MTU and state.
+	// TAP creates TAP devices, and sets their MTU and state.
 	TAP Operation = "tap"
-	// Bridge makes bridges.
+	// Bridge creates bridges.
 	Bridge Operation = "bridge"
 	// Members joins interfaces to bridges, and ports to bridges of others.
 	Members Operation = "members"
@@ -32,7 +32,7 @@ const (
 	Nothing Operation = "nothing"
 )
 
-// Operations are all operations that [Options.Allow] can name, save [Nothing].
+// Operations returns all operations that [Options.Allow] can name, save [Nothing].
 func Operations() []Operation { return []Operation{TAP, Bridge, Members, Addresses, Routes, Tunnels} }
 
 // Options are the settings of a host. Nil and the zero value are the defaults.
@@ -47,17 +47,17 @@ type Options struct {
 	// Allow lists the operations that it may do. Empty is all.
 	Allow []Operation
 	// Journal is the path of the file that says what is to be undone after a
-	// crash. It has mode 0600 and is removed at Close. Empty is none: then a
+	// crash. It has mode 0600 and is removed at Close. Empty means none: then a
 	// crash leaves behind what was changed on interfaces of others.
 	Journal string
 	// Namespace is the path of a network namespace to work in, such as
 	// "/run/netns/blue" or "/proc/self/fd/7". Empty is that of the thread
 	// that calls Open. Entering another one needs CAP_SYS_ADMIN.
 	Namespace string
-	// Underlay makes the tunnels of a link for [Host.Underlay]. It is called
+	// Underlay creates the tunnels of a link for [Host.Underlay]. It is called
 	// within the host's namespace: sockets that it opens before it returns are
 	// there for good; those that it opens later are to be opened within
-	// [Host.In]. Nil is none.
+	// [Host.In]. Nil means none.
 	Underlay func(context.Context, multilink.UnderlayConfig) (multilink.Underlay, error)
 	// NoOffload makes the kernel pass frames one by one, with complete checksums.
 	// A kernel without offload does so in any case.

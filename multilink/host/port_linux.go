@@ -21,14 +21,14 @@ const (
 	readSize = vnetSize + etherSize + 2*vlanSize + ipv6Size + maxIP + 1
 )
 
-// Port is a [multilink.FramePort] at a TAP device. [Host.Port] makes it.
+// Port is a [multilink.FramePort] at a TAP device. [Host.Port] creates it.
 type Port struct {
 	name    string
 	mtu     int
 	offload bool
 	file    *os.File
 	raw     syscall.RawConn
-	remove  func() error // undoes what was made around the device
+	remove  func() error // undoes what was created around the device
 	once    sync.Once
 	closed  atomic.Bool
 	dropped atomic.Uint64
@@ -65,13 +65,13 @@ func newPort(name string, mtu int, file *os.File, offload bool) (*Port, error) {
 	return p, nil
 }
 
-// MTU is the largest payload of a frame, as configured.
+// MTU returns the largest payload of a frame, as configured.
 func (p *Port) MTU() int { return p.mtu }
 
 // Offload reports whether the kernel exchanges super-frames with the port.
 func (p *Port) Offload() bool { return p.offload }
 
-// Dropped is the number of frames that Write was given and the device did not take,
+// Dropped returns the number of frames that Write was given and the device did not take,
 // and of frames from the device that could not be parsed.
 func (p *Port) Dropped() uint64 { return p.dropped.Load() + p.faulty.Load() }
 
@@ -199,7 +199,7 @@ func (p *Port) removed() bool {
 	return err == nil && errors.Is(answer, unix.EBADFD)
 }
 
-// Close ends Read and Write and removes the device and what was made for it. A
+// Close ends Read and Write and removes the device and what was created for it. A
 // second Close returns nil, as soon as the first is done.
 func (p *Port) Close() error {
 	var err error

@@ -17,7 +17,7 @@ const (
 	maxInterface = 15
 )
 
-// validInterface reports whether s can name an interface that is to be made.
+// validInterface reports whether s can name an interface that is to be created.
 func validInterface(s string) bool { return settings.ValidName(s) && len(s) <= maxInterface }
 
 // permit returns an error for an operation that the options exclude.

@@ -12,7 +12,7 @@ import (
 
 const tunDevice = "/dev/net/tun"
 
-// openTAP makes a TAP device in the calling thread's namespace. The kernel removes
+// openTAP creates a TAP device in the calling thread's namespace. The kernel removes
 // it when the file is closed. offload reports whether super-frames are exchanged.
 func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err error) {
 	fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)

@@ -103,7 +103,7 @@ func TestPort_carriesTCPThroughOffload(t *testing.T) {
 	}
 }
 
-// tag makes VLANs on the ports, where the kernel has them, and returns the
+// tag creates VLANs on the ports, where the kernel has them, and returns the
 // second one's address.
 func (c *cable) tag(t *testing.T) []string {
 	t.Helper()

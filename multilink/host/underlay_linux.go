@@ -17,7 +17,7 @@ type underlay struct {
 	once sync.Once
 }
 
-// Underlay makes the tunnels of one link by [Options.Underlay]. Where the
+// Underlay creates the tunnels of one link by [Options.Underlay]. Where the
 // configuration has no MTU, the underlay is to follow its interface's. An
 // interface that does not exist is ErrUnknownLink; without that option it is
 // ErrUnsupported.

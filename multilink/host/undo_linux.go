@@ -16,7 +16,7 @@ import (
 // program has registered.
 const routeProtocol = 177
 
-// mark is the alias of the bridges of a host.
+// mark returns the alias of the bridges of a host.
 func mark(name string) string { return "multilink " + name }
 
 // boot identifies the kernel's run. Changes of an earlier run are gone.

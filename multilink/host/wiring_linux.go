@@ -17,7 +17,7 @@ import (
 
 const (
 	defaultMTU = 1500
-	minMTU     = 576  // every host has to take that (RFC 791 section 3.1)
+	minMTU     = 576  // every host must take that (RFC 791 section 3.1)
 	minMTU6    = 1280 // the same of IPv6 (RFC 8200 section 5)
 	maxMTU     = 9000 // of multilink.MaxFrame
 )
@@ -95,15 +95,15 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 	return nil
 }
 
-// step journals a change and makes it.
+// step journals a change and applies it.
 type step func(what change, apply func() error) error
 
 // queueLength is how many frames wait in a TAP device before the kernel drops
-// them. The usual 1,000 are a tenth of a second at 10,000 frames a second;
+// them. The usual 1,000 are a tenth of a second at 10,000 frames per second;
 // on a busy machine a process may not run for that long.
 const queueLength = 4096
 
-// wire makes the bridge, addresses and routes of a TAP device. It returns the
+// wire creates the bridge, addresses and routes of a TAP device. It returns the
 // changes to undo, also when it fails.
 func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	tap, err := h.netlink.LinkByName(c.Name)
@@ -268,7 +268,7 @@ func (h *Host) wireRoutes(c multilink.PortConfig, host netlink.Link, do step) er
 	return nil
 }
 
-// newMAC is a MAC address with that first byte, which says that it is locally
+// newMAC returns a MAC address with that first byte, which says that it is locally
 // administered. It follows from the addresses, which are as unique on the
 // bonded network: neighbours that remember it are right after a restart.
 func newMAC(first byte, addresses []netip.Prefix) net.HardwareAddr {

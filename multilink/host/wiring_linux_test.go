@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/host"
 )
 
-// lan makes interfaces of a machine that is in use: a bridge br1 with an
+// lan creates interfaces of a machine that is in use: a bridge br1 with an
 // address, and two interfaces lan0, which is enabled, and lan1.
 func (n *network) lan() {
 	n.run("ip link add br1 type bridge", "ip link set br1 up", "ip address add 192.0.2.1/24 dev br1",
@@ -24,7 +24,7 @@ func (n *network) lan() {
 		"ip link add lan1 type veth peer name far1")
 }
 
-// state is what the machine was made to be: interfaces and whether they are
+// state returns what the machine was made to be: interfaces and whether they are
 // enabled, memberships, addresses and routes.
 func (n *network) state() string {
 	n.t.Helper()
@@ -57,7 +57,7 @@ func made() multilink.PortConfig {
 	}
 }
 
-// joined is the port as a member of a bridge of another owner.
+// joined returns the port as a member of a bridge of another owner.
 func joined() multilink.PortConfig {
 	c := made()
 	c.Bridge = "br1"

@@ -16,7 +16,7 @@ import (
 
 // Available returns why this process cannot have a plane: a missing right
 // ([multilink.ErrDenied]), or the list of devices that the kernel cannot make
-// ([multilink.ErrUnsupported]). It makes the devices in a network namespace of its
+// ([multilink.ErrUnsupported]). It creates the devices in a network namespace of its
 // own, which ends with the call.
 func Available() error {
 	answer := make(chan error)

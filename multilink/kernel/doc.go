@@ -18,7 +18,7 @@
 // divides no frame and has no classes of traffic. A state that sets one of these gets
 // [multilink.ErrUnsupported] with the name of the option; [multilink.Bond]
 // has it. A port carries 1,350 bytes over links of 1,500, since what WireGuard
-// (80) and VXLAN over IPv6 (70) add has to fit. Further probes find what each link
+// (80) and VXLAN over IPv6 (70) add must fit. Further probes find what each link
 // really carries (RFC 8899), and where that is less the MTU of the port follows within
 // some seconds, for as long as the link is not down. It stays at 1,280 bytes or more, which IPv6
 // takes, where the port has an address of IPv6, the bridge was there before, or the plane has

@@ -42,7 +42,7 @@ func (p *Plane) fitLocked(addresses []netip.Prefix) error {
 	return nil
 }
 
-// fitting is the largest MTU of which every path that is not down carries whole frames.
+// fitting returns the largest MTU of which every path that is not down carries whole frames.
 //
 // A port that may have addresses of IPv6 would lose them below 1,280 bytes, and keeps that. So does
 // one with several peers: a path that carries less counts for nothing then, because one peer must

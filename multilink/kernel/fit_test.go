@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// narrowPath is a path whose link carries packets of up to 1,330 bytes.
+// narrowPath returns a path whose link carries packets of up to 1,330 bytes.
 func narrowPath(t *testing.T) *path {
 	t.Helper()
 	p := newPair(time.Millisecond)

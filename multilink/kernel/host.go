@@ -28,7 +28,7 @@ const protocol = 213
 // table, and behind what an administrator would put first.
 const rulePriority = 5213
 
-// host makes devices, routes and rules, with a tag by which they are found again.
+// host creates devices, routes and rules, with a tag by which they are found again.
 type host struct {
 	name  string
 	tag   uint32 // interface group; with a link's number also a mark and a table
@@ -99,7 +99,7 @@ func (h *host) attributes(name string) netlink.LinkAttrs {
 	return attributes
 }
 
-// add makes a device and returns its index.
+// add creates a device and returns its index.
 func (h *host) add(device netlink.Link) (int, error) {
 	name := device.Attrs().Name
 	if err := h.links.LinkAdd(device); err != nil {
@@ -146,7 +146,7 @@ func (h *host) addAddress(name string, index int, prefix netip.Prefix, flags int
 	return nil
 }
 
-// byIndex is a device of which only the index is needed.
+// byIndex returns a device of which only the index is needed.
 func byIndex(index int) netlink.Link {
 	return &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: index}}
 }

@@ -50,7 +50,7 @@ type link struct {
 	loops  sync.WaitGroup
 }
 
-// addLink makes the device of a link. What was made is removed on failure.
+// addLink creates the device of a link. What was created is removed on failure.
 func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (made *link, err error) {
 	defer func() {
 		if err != nil {
@@ -104,7 +104,7 @@ func (h *host) addLink(c settings.Link, number uint32, private multilink.Key) (m
 	return l, nil
 }
 
-// removeLink removes what addLink made, in full or in part.
+// removeLink removes what addLink created, in full or in part.
 func (h *host) removeLink(l *link) error {
 	var failed []error
 	if l.probes != nil {

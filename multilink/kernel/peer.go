@@ -37,11 +37,11 @@ type path struct {
 	called time.Duration // the last time that a handshake was started
 }
 
-// addPeer makes a bond without paths.
+// addPeer creates a bond without paths.
 func (h *host) addPeer(c multilink.PeerConfig, mtu int, self multilink.Key) (*peer, error) {
 	p := &peer{config: c, paths: map[string]*path{}, bond: h.deviceName("mlb", c.PublicKey.Base64())}
 	attributes := h.attributes(p.bond)
-	attributes.MTU = mtu // before its first path, which has to take it
+	attributes.MTU = mtu // before its first path, which must take it
 	attributes.HardwareAddr = h.hardware("bond", self.Base64(), c.PublicKey.Base64())
 	bond := netlink.NewLinkBond(attributes)
 	bond.Mode = netlink.BOND_MODE_ACTIVE_BACKUP
@@ -58,7 +58,7 @@ func (h *host) addPeer(c multilink.PeerConfig, mtu int, self multilink.Key) (*pe
 	return p, nil
 }
 
-// addPath makes the VXLAN device of a link to a peer, and joins it to the bond.
+// addPath creates the VXLAN device of a link to a peer, and joins it to the bond.
 func (h *host) addPath(p *peer, l *link, c multilink.PeerLink, self multilink.Key) (*path, error) {
 	key := p.config.PublicKey
 	made := &path{link: l, config: c, inner: inner(l.config.Name, key), device: h.deviceName("mlx", l.config.Name, key.Base64())}

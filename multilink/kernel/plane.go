@@ -22,7 +22,7 @@ const assertEvery = time.Second
 var _ multilink.Plane = (*Plane)(nil)
 
 // Plane is a [multilink.Plane] of the kernel's own bonding and WireGuard, in the
-// network namespace in which it was made. It is safe for use by several goroutines.
+// network namespace in which it was created. It is safe for use by several goroutines.
 type Plane struct {
 	name    string
 	host    *host
@@ -50,7 +50,7 @@ type Plane struct {
 // Open returns a plane that does nothing until Apply, and removes what another plane
 // of that name left behind. Without the right for that it is
 // [multilink.ErrDenied], and without WireGuard in the kernel Apply is
-// [multilink.ErrUnsupported]: call [Available] first. Open has to be called in the
+// [multilink.ErrUnsupported]: call [Available] first. Open must be called in the
 // process's network namespace.
 func Open(ctx context.Context, config Config) (*Plane, error) {
 	if err := config.check(); err != nil {
@@ -77,7 +77,7 @@ func Open(ctx context.Context, config Config) (*Plane, error) {
 	return p, nil
 }
 
-// now is the time since the start of the plane, never zero.
+// now returns the time since the start of the plane, never zero.
 func (p *Plane) now() time.Duration { return max(time.Since(p.begun), 1) }
 
 // Apply makes the state hold; see [multilink.Plane].
@@ -126,7 +126,7 @@ func (p *Plane) Events(ctx context.Context, f func(status.Event)) error {
 	return p.events.read(ctx, f)
 }
 
-// Close removes everything that the plane made. A second Close returns nil.
+// Close removes everything that the plane created. A second Close returns nil.
 func (p *Plane) Close() error {
 	p.applying.Lock()
 	defer p.applying.Unlock()

@@ -38,7 +38,7 @@ func portMTU(c multilink.PortConfig, most int) (int, error) {
 	return cmp.Or(c.MTU, most), nil
 }
 
-// addPort makes the bridge, or takes the one that is there. self is whose port
+// addPort creates the bridge, or takes the one that is there. self is whose port
 // it is: the two ends of a bond must not have one hardware address.
 func (h *host) addPort(c multilink.PortConfig, mtu int, self multilink.Key) (*port, error) {
 	p := &port{config: c, bridge: bridgeName(c), limit: mtu, mtu: mtu}
@@ -188,7 +188,7 @@ func portRoute(p *port, route multilink.Route) *netlink.Route {
 	return made
 }
 
-// everything is the destination of a default route.
+// everything returns the destination of a default route.
 func everything(family int) *net.IPNet {
 	if family == unix.AF_INET {
 		return ipNet(netip.PrefixFrom(netip.IPv4Unspecified(), 0))

@@ -31,7 +31,7 @@ type probe struct {
 	Sequence uint64
 	// Sent is the sender's clock. Only differences mean anything.
 	Sent time.Duration
-	// Echo is the Sent of the newest probe that the sender got. Zero is none.
+	// Echo is the Sent of the newest probe that the sender got. Zero means none.
 	Echo time.Duration
 	// Held is how long ago that was.
 	Held time.Duration

@@ -74,7 +74,7 @@ func (p *Plane) reconcileLocked(s multilink.State) error {
 }
 
 // prune removes the peers, paths and links that a state does not have, and
-// those that have to be made again.
+// those that must be created again.
 func (p *Plane) prune(s multilink.State, wanted map[string]settings.Link) error {
 	var failed []error
 	anew := p.state.PrivateKey != s.PrivateKey
@@ -137,7 +137,7 @@ func (p *Plane) dropLink(name string) error {
 	return errors.Join(err, p.host.removeLink(l))
 }
 
-// adjustPort makes the bridge, or changes it. Bonds that are there follow.
+// adjustPort creates the bridge, or changes it. Bonds that are there follow.
 func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) error {
 	if p.port != nil {
 		p.port.limit = mtu
@@ -159,7 +159,7 @@ func (p *Plane) adjustPort(c multilink.PortConfig, mtu int, self multilink.Key) 
 	return p.host.setMTU(made, p.peers, mtu)
 }
 
-// adjustLink makes the device of a link, or changes it.
+// adjustLink creates the device of a link, or changes it.
 func (p *Plane) adjustLink(c settings.Link, s multilink.State) error {
 	l, there := p.links[c.Name]
 	if there {
@@ -202,7 +202,7 @@ func (p *Plane) freeNumber() uint32 {
 	return number
 }
 
-// adjustPeer makes the bond of a peer and its paths, or changes them.
+// adjustPeer creates the bond of a peer and its paths, or changes them.
 func (p *Plane) adjustPeer(c multilink.PeerConfig, self multilink.Key, wanted map[string]settings.Link) error {
 	to, there := p.peers[c.PublicKey]
 	if !there {

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Status returns the present state; see [multilink.Plane]. Bytes are those of
+// Status returns the current state; see [multilink.Plane]. Bytes are those of
 // WireGuard's packets, and frames those of the bonds.
 func (p *Plane) Status() multilink.Status {
 	p.applying.Lock()
@@ -106,7 +106,7 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 	return current
 }
 
-// outerHeaders is what a packet of the tunnel to a peer grows by.
+// outerHeaders returns what a packet of the tunnel to a peer grows by.
 func outerHeaders(tunnel wgtypes.Peer) int {
 	if tunnel.Endpoint != nil && tunnel.Endpoint.IP.To4() != nil {
 		return tunnelOverhead - 20

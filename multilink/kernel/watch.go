@@ -54,7 +54,7 @@ type watch struct {
 	path pathmtu.Search // of packets of the tunnel
 }
 
-// newWatch is a watch of a link whose tunnel has that MTU.
+// newWatch returns a watch of a link whose tunnel has that MTU.
 func newWatch(c settings.Probe, wait time.Duration, mtu int) *watch {
 	w := &watch{state: status.Down, reason: "not heard yet"}
 	w.path.Restrict(mtu)
@@ -79,7 +79,7 @@ func (w *watch) probe(now time.Duration) probe {
 	return p
 }
 
-// trial is the length of a further probe to send now, as a packet of the tunnel; 0 is
+// trial returns the length of a further probe to send now, as a packet of the tunnel; 0 is
 // none. It has the number of the probe before it, so that no loss is counted where the
 // path swallows it.
 func (w *watch) trial(now time.Duration, metered bool) int {
@@ -94,7 +94,7 @@ func (w *watch) trial(now time.Duration, metered bool) int {
 	return w.path.Next(now, w.limit()+w.interval+w.peerEvery, confirm, raise)
 }
 
-// period is over which time what arrives is reported.
+// period returns the time over which arrivals are reported.
 func (w *watch) period() time.Duration { return 2 * w.interval }
 
 // take takes a probe of the peer, which arrived as a packet of that length. A probe that
@@ -156,7 +156,7 @@ func (w *watch) count(number uint64) {
 	}
 }
 
-// lossRx is the fraction of the newest probes that did not arrive.
+// lossRx returns the fraction of the newest probes that did not arrive.
 func (w *watch) lossRx() float64 {
 	if w.known == 0 {
 		return 0
@@ -166,7 +166,7 @@ func (w *watch) lossRx() float64 {
 	return 1 - float64(arrived)/float64(w.known)
 }
 
-// limit is how long the peer may be silent.
+// limit returns how long the peer may be silent.
 func (w *watch) limit() time.Duration {
 	return max(time.Duration(w.multiplier)*max(w.interval, w.peerEvery), w.srtt+4*w.rttvar)
 }

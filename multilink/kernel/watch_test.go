@@ -20,9 +20,9 @@ type pair struct {
 	flying      []flight
 	// What the link drops, by direction.
 	dropTo, dropFrom bool
-	// Every n-th probe from there is lost. Zero is none.
+	// Every n-th probe from there is lost. Zero means none.
 	every, count int
-	// Packets that are longer are swallowed. Zero is none.
+	// Packets that are longer are swallowed. Zero means none.
 	narrow int
 	// The other end is of an earlier release.
 	old bool

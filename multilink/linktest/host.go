@@ -11,9 +11,9 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// HostHarness makes the host under test.
+// HostHarness creates the host under test.
 type HostHarness struct {
-	// Host makes one, each time of the same name and rights. Required. The
+	// Host creates one, each time of the same name and rights. Required. The
 	// suite closes it, and has one at a time.
 	Host func() (multilink.Host, error)
 	// Link is the name of an interface that is there. Required.
@@ -23,7 +23,7 @@ type HostHarness struct {
 	// Carrier takes the carrier of Link away, or gives it back. Nil skips the
 	// check that needs it.
 	Carrier func(h multilink.Host, up bool) error
-	// Timeout bounds each wait for what has to happen. Zero is 20 s.
+	// Timeout bounds each wait for what must happen. Zero is 20 s.
 	Timeout time.Duration
 }
 
@@ -36,7 +36,7 @@ func RunHost(t *testing.T, h HostHarness) {
 	run(t, HostChecks(), h)
 }
 
-// HostChecks are the rules of Host and Link.
+// HostChecks returns the rules of Host and Link.
 func HostChecks() []Check[HostHarness] {
 	return []Check[HostHarness]{
 		{

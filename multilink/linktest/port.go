@@ -12,13 +12,13 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// PortHarness makes the port under test.
+// PortHarness creates the port under test.
 type PortHarness struct {
-	// Port makes a port and its far end: what is written to the far end is read
+	// Port creates a port and its far end: what is written to the far end is read
 	// from the port, and the other way round. It may carry frames of others
 	// too; the suite's have EtherType 0x88b5. The suite closes both. Required.
 	Port func() (port, far multilink.FramePort, err error)
-	// Timeout bounds each wait for what has to happen. Zero is 20 s.
+	// Timeout bounds each wait for what must happen. Zero is 20 s.
 	Timeout time.Duration
 }
 
@@ -31,7 +31,7 @@ func RunFramePort(t *testing.T, h PortHarness) {
 // experimental is the EtherType that IEEE 802 keeps for local experiments.
 const experimental = 0x88b5
 
-// etherFrame is a frame with that many bytes of payload.
+// etherFrame returns a frame with that many bytes of payload.
 func etherFrame(number uint64, payload int) []byte {
 	frame := make([]byte, 14, 14+payload)
 	copy(frame, "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02")
@@ -39,7 +39,7 @@ func etherFrame(number uint64, payload int) []byte {
 	return append(frame, packet(number, payload)...)
 }
 
-// PortChecks are the rules of FramePort.
+// PortChecks returns the rules of FramePort.
 func PortChecks() []Check[PortHarness] {
 	return []Check[PortHarness]{
 		{

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// private is a key of one of the ends.
+// private returns a key of one of the ends.
 func private(n byte) multilink.Key {
 	return multilink.Key{0: 8, 1: n, 31: 0x40}
 }
@@ -31,7 +31,7 @@ type rig struct {
 	ends []*end
 }
 
-// end makes an underlay on a host of its own.
+// end creates an underlay on a host of its own.
 func (r *rig) end() (*end, error) {
 	n := len(r.ends)
 	e := &end{h: r.h}

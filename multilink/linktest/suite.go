@@ -17,7 +17,7 @@ import (
 type Check[H any] struct {
 	// Name is a few words, usable as a test's name.
 	Name string
-	// Rule says what has to hold.
+	// Rule says what must hold.
 	Rule string
 	// Needs says what the harness must have beyond what is required, and is
 	// empty where it has it. Nil is nothing.
@@ -50,7 +50,7 @@ func run[H any](t *testing.T, checks []Check[H], h H) {
 	}
 }
 
-// patience is how long something that has to happen may take.
+// patience is how long something that must happen may take.
 const patience = 20 * time.Second
 
 // within waits for something to happen.

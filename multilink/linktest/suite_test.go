@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/memory"
 )
 
-// inMemory is a harness over hosts in memory, new ones for each check: a number
+// inMemory returns a harness over hosts in memory, new ones for each check: a number
 // is a host until its underlay was closed and opened again by another check.
 func inMemory(t *testing.T) linktest.UnderlayHarness {
 	network := memory.NewNetwork(1, "wifi")

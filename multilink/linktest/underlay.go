@@ -12,12 +12,12 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// UnderlayHarness makes the underlays under test.
+// UnderlayHarness creates the underlays under test.
 type UnderlayHarness struct {
-	// Underlay makes one on a host, and says at which address other hosts reach
+	// Underlay creates one on a host, and says at which address other hosts reach
 	// it. Hosts are numbered from 0 and may all be one machine. Link, private
 	// key and port are the suite's; everything else of the settings is the
-	// harness's. Required. The suite closes what it made.
+	// harness's. Required. The suite closes what it created.
 	Underlay func(host int, config multilink.UnderlayConfig) (multilink.Underlay, netip.Addr, error)
 	// Link is the name that is given to the underlays.
 	Link string
@@ -28,11 +28,11 @@ type UnderlayHarness struct {
 	// second, until the function that it returns is called. Nil skips the
 	// check that needs it.
 	Slow func(host int) (restore func(), err error)
-	// Timeout bounds each wait for what has to happen. Zero is 20 s.
+	// Timeout bounds each wait for what must happen. Zero is 20 s.
 	Timeout time.Duration
 }
 
-// timeout is Timeout or its default.
+// timeout returns Timeout or its default.
 func (h UnderlayHarness) timeout() time.Duration { return cmp.Or(h.Timeout, patience) }
 
 // RunUnderlay tests every rule of Underlay and Tunnel.
@@ -41,7 +41,7 @@ func RunUnderlay(t *testing.T, h UnderlayHarness) {
 	run(t, UnderlayChecks(), h)
 }
 
-// UnderlayChecks are the rules of Underlay and Tunnel.
+// UnderlayChecks returns the rules of Underlay and Tunnel.
 func UnderlayChecks() []Check[UnderlayHarness] {
 	return append([]Check[UnderlayHarness]{
 		{
@@ -197,7 +197,7 @@ func UnderlayChecks() []Check[UnderlayHarness] {
 	}, append(keyChecks(), closeChecks()...)...)
 }
 
-// onPair makes an initiator, host 0, and a responder, host 1.
+// onPair creates an initiator, host 0, and a responder, host 1.
 func onPair(experiment func(out, back *tunnel) error) func(UnderlayHarness) error {
 	return onEnds(2, func(ends []*end) error {
 		out, back, err := connect(ends[0], ends[1])
@@ -237,7 +237,7 @@ func controlFirst(out, back *tunnel) (err error) {
 	return err
 }
 
-// overtake sends data, and a control packet that has to arrive before the last of it. Numbers begin at first.
+// overtake sends data, and a control packet that must arrive before the last of it. Numbers begin at first.
 func overtake(out, back *tunnel, first uint64) error {
 	const data = 50
 	for i := range uint64(data) {

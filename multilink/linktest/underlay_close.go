@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// closeChecks are about ends, and about settings that are refused.
+// closeChecks returns the rules about ends, and about settings that are refused.
 func closeChecks() []Check[UnderlayHarness] {
 	return []Check[UnderlayHarness]{
 		{

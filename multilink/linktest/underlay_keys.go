@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/multilink"
 )
 
-// keyChecks are about which keys may send, and that a change disturbs no other peer.
+// keyChecks returns the rules about the keys that may send, and that a change disturbs no other peer.
 func keyChecks() []Check[UnderlayHarness] {
 	return []Check[UnderlayHarness]{
 		{

@@ -49,7 +49,7 @@ func ExampleNewNetwork() {
 	// hello
 }
 
-// underlay is the end of link "wifi" at a new host.
+// underlay returns the end of link "wifi" at a new host.
 func underlay(network *memory.Network, address string, private multilink.Key) (netip.Addr, multilink.Underlay) {
 	host, err := network.Host(netip.MustParseAddr(address))
 	if err != nil {

@@ -31,10 +31,10 @@ type plug struct {
 	near, far *Port
 }
 
-// Address is the one that the host was attached with.
+// Address returns the one that the host was attached with.
 func (h *Host) Address() netip.Addr { return h.address }
 
-// Port makes a pipe and returns the near end.
+// Port creates a pipe and returns the near end.
 func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink.FramePort, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (h *Host) Plug(port string) (*Port, error) {
 	return plug.far, nil
 }
 
-// Ports are the settings of the ports that there are, by name.
+// Ports returns the settings of the ports that there are, by name.
 func (h *Host) Ports() []multilink.PortConfig {
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *Host) Link(ctx context.Context, name string) (multilink.Link, error) {
 	return l, nil
 }
 
-// Links are the interfaces, by name.
+// Links returns the interfaces, by name.
 func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list links: %w", err)
@@ -130,7 +130,7 @@ func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
 	return all, nil
 }
 
-// Underlay makes the tunnels of one link. An empty Interface is the one with
+// Underlay creates the tunnels of one link. An empty Interface is the one with
 // the link's name.
 func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(cause error) (multilink.Underlay, error) {
@@ -171,7 +171,7 @@ func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (m
 	return u, nil
 }
 
-// freePortLocked is the wanted port, or any if none is.
+// freePortLocked returns the wanted port, or any if none is.
 func (h *Host) freePortLocked(i *attachment, want uint16) (uint16, error) {
 	const first = 49152 // of the dynamic ports, RFC 6335 section 6
 	taken := func(port uint16) bool { return i.medium.sockets[netip.AddrPortFrom(i.address, port)] != nil }
@@ -235,7 +235,7 @@ func (h *Host) Move(link string, to netip.Addr) error {
 	return nil
 }
 
-// Close detaches the host and closes all that it made.
+// Close detaches the host and closes all that it created.
 func (h *Host) Close() error {
 	n := h.network
 	n.mu.Lock()

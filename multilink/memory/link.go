@@ -31,7 +31,7 @@ func (i *attachment) info() multilink.LinkInfo {
 	}
 }
 
-// publishLocked sends the present state to every watch.
+// publishLocked sends the current state to every watch.
 func (i *attachment) publishLocked() {
 	for _, l := range i.watchers {
 		l.publish(i.info())

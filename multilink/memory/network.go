@@ -38,7 +38,7 @@ type medium struct {
 	conduits map[[2]netip.Addr]*conduit // by where from and where to
 }
 
-// NewNetwork makes a network with links of those names, which carry
+// NewNetwork creates a network with links of those names, which carry
 // packets of 1,500 bytes. Names that [AddLink] would refuse are left out.
 //
 // [AddLink]: Network.AddLink

@@ -41,7 +41,7 @@ type Impairment struct {
 	// Duplicate is the fraction of packets that arrive twice.
 	Duplicate float64
 	// MTU is the length of the longest packet of the network below, in bytes; longer
-	// ones vanish, and neither end learns of it. Zero is no limit.
+	// ones vanish, and neither end learns of it. Zero means no limit.
 	MTU int
 	// Rate in bits per second, headers of the tunnel included. Zero is no
 	// limit.
@@ -105,7 +105,7 @@ type arrivals struct {
 	copies int
 }
 
-// room is how long a packet has to wait before the queue takes it.
+// room returns how long a packet must wait before the queue takes it.
 func (c *conduit) room(now time.Time, size int, with Impairment) time.Duration {
 	if with.Rate == 0 {
 		return 0
@@ -168,7 +168,7 @@ func (c *conduit) pass(now time.Time, size int, control bool, with Impairment) a
 	return f
 }
 
-// airtime is how long that many bytes take at a rate in bits per second.
+// airtime returns how long that many bytes take at a rate in bits per second.
 func airtime(size int, rate uint64) time.Duration {
 	return time.Duration(float64(size) * 8 / float64(rate) * float64(time.Second))
 }

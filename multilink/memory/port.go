@@ -22,7 +22,7 @@ type Port struct {
 // in a TAP device.
 const portFrames = 1024
 
-// NewPipe makes a pipe whose frames carry up to mtu bytes; zero is 1,500.
+// NewPipe creates a pipe whose frames carry up to mtu bytes; zero is 1,500.
 func NewPipe(mtu int) (a, b *Port) {
 	if mtu <= 0 {
 		mtu = 1500
@@ -55,10 +55,10 @@ func (p *Port) Write(frames [][]byte) error {
 	return nil
 }
 
-// MTU is the largest payload of a frame.
+// MTU returns the largest payload of a frame.
 func (p *Port) MTU() int { return p.mtu }
 
-// Dropped is how many of the frames that were written to this end were dropped.
+// Dropped returns how many of the frames that were written to this end were dropped.
 func (p *Port) Dropped() uint64 { return p.out.dropped.Load() }
 
 // Close ends both ends. A second Close returns nil.

@@ -99,7 +99,7 @@ func (u *underlay) Close() error {
 	return errors.Join(failed...)
 }
 
-// ipHeader is the length of the header of the network below.
+// ipHeader returns the length of the header of the network below.
 func (u *underlay) ipHeader() int {
 	if u.iface.address.Is4() {
 		return 20
@@ -290,7 +290,7 @@ func (t *tunnel) MTU() int {
 	return t.mtuLocked()
 }
 
-// mtuLocked is what the link carries less the headers.
+// mtuLocked returns what the link carries less the headers.
 func (t *tunnel) mtuLocked() int {
 	link := t.underlay.iface.medium.mtu
 	if limit := t.underlay.linkMTU; limit > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Change makes a change: the edit is checked and applied to the plane, then stored, and
+// Change changes the settings: the edit is checked and applied to the plane, then stored, and
 // holds when Change returns the settings with it. Otherwise everything is as it was before. An
 // edit that cuts a client off is stored even if the plane refuses it, while the plane does not
 // do what is configured anyway: so that no client stays connected because of, say, a port that
@@ -147,7 +147,7 @@ func (n *Node) applyState(ctx context.Context, next *desired.Settings, missing m
 	return n.config.Plane.Apply(ctx, state)
 }
 
-// absentees are the links that are stored and whose interface is not there.
+// absentees returns the links that are stored and whose interface is not there.
 func (c *Config) absentees(ctx context.Context, stored, next *desired.Settings) map[string]bool {
 	missing := map[string]bool{}
 	there, err := c.interfaces(ctx)

@@ -25,7 +25,7 @@ var errKilled = errors.New("killed")
 type faults struct {
 	storage.Documents
 	mu     sync.Mutex
-	writes int // until the one that fails; 0 is none
+	writes int // until the one that fails; 0 means none
 	mode   string
 	dead   bool // nothing works any more
 }
@@ -113,7 +113,7 @@ func changes(t *testing.T) []change {
 	}
 }
 
-// comesUp is what an instance does that is started on the documents.
+// comesUp returns the state of an instance that is started on the documents.
 func comesUp(t *testing.T, docs storage.Documents) multilink.State {
 	t.Helper()
 	i := nodetest.Start(t, nodetest.NewConfig(node.Server, nodetest.NewPlane("eth0", "wlan0", "mesh0", "wwan0"), docs))

@@ -1,4 +1,4 @@
-// Package node makes an instance of a multi-link network of a
+// Package node creates an instance of a multi-link network of a
 // [multilink.Plane]: a server that provisions clients, or a client that attaches
 // to one. It stores its configuration, which is changed through its REST interface
 // (multilink/node/rest) or its pages (multilink/node/page).
@@ -12,7 +12,7 @@
 //
 // # Secrets
 //
-// The private key of the instance is made at its first start and never leaves it.
+// The private key of the instance is created at its first start and never leaves it.
 // A server generates the keys of a client on request, shows them once and keeps
 // the public one; better is a client that has its own. A preshared key for each link
 // and client is derived from a secret of the client's record. Secrets are in the

@@ -18,7 +18,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Node is one instance of a multi-link network, made with [Open]. It is safe for use
+// Node is one instance of a multi-link network, created with [Open]. It is safe for use
 // by several goroutines.
 type Node struct {
 	config    Config
@@ -54,7 +54,7 @@ const (
 	beginTime       = 10 * time.Second // that a change waits for a node that starts
 )
 
-// Open reads the stored configuration, and makes the private key of a new instance. It
+// Open reads the stored configuration, and creates the private key of a new instance. It
 // changes nothing else; Run does.
 func Open(ctx context.Context, config Config) (*Node, error) {
 	if err := config.normalise(); err != nil {
@@ -111,7 +111,7 @@ func (n *Node) Health() error {
 	return nil
 }
 
-// Ready is closed once the node takes changes, whether or not the plane does what is
+// Ready returns a channel that is closed once the node takes changes, whether or not the plane does what is
 // configured; and once the node has ended.
 func (n *Node) Ready() <-chan struct{} { return n.begun }
 
@@ -288,7 +288,7 @@ func (n *Node) returned(ctx context.Context) bool {
 	return false
 }
 
-// interfaces are those that may carry a link.
+// interfaces returns those that may carry a link.
 func (c *Config) interfaces(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	if c.Interfaces == nil {

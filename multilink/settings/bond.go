@@ -33,7 +33,7 @@ type Bond struct {
 	// NoReplay forgets frames once they are sent. A failover then loses what
 	// was under way.
 	NoReplay bool
-	// WaitToRestore is how long a link has to be good before it is used again.
+	// WaitToRestore is how long a link must be good before it is used again.
 	// Zero is 500 ms. It doubles with every relapse within a minute, up to 32
 	// times.
 	WaitToRestore time.Duration

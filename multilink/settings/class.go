@@ -30,7 +30,7 @@ type Class struct {
 	// Weight of its queue beside other classes, for deficit round robin. Zero
 	// is 1. Up to 1,000.
 	Weight int
-	// Control goes before all other classes. It is meant for little traffic:
+	// Control precedes all other classes. It is meant for little traffic:
 	// what exceeds a tenth of the queue's room is dropped.
 	Control bool
 	// Metered allows metered links while others are usable.

@@ -19,7 +19,7 @@ const (
 	Ethernet Kind = "ethernet"
 )
 
-// Kinds are all kinds of links.
+// Kinds returns all kinds of links.
 func Kinds() []Kind { return []Kind{WiFi, Mesh, FiveG, Ethernet} }
 
 // The defaults and bounds of a [Probe].
@@ -66,13 +66,13 @@ type Link struct {
 	// peer. The bytes of each peer are counted apart, from when it was added. Zero
 	// is no quota.
 	Quota uint64
-	// Rate caps what is sent, in bits per second. Zero is no cap.
+	// Rate caps what is sent, in bits per second. Zero means no cap.
 	Rate  uint64
 	Probe Probe
 	// Listen is the UDP port of the tunnel's own end. Zero takes a free one.
 	Listen uint16
 	// MaxLoss, as a fraction, and MaxRTT mark a link that is up but poor: beyond
-	// them it is used only when no better one is left. Zero is no limit.
+	// them it is used only when no better one is left. Zero means no limit.
 	MaxLoss float64
 	MaxRTT  time.Duration
 	// Disabled links are managed but carry nothing.
@@ -116,7 +116,7 @@ func ValidName(s string) bool {
 	}) < 0
 }
 
-// InterfaceName is the interface that carries the link.
+// InterfaceName returns the interface that carries the link.
 func (c Link) InterfaceName() string {
 	if c.Interface != "" {
 		return c.Interface

@@ -18,7 +18,7 @@ const (
 	BalanceFlow Policy = "balance-flow"
 )
 
-// Policies are all policies.
+// Policies returns all policies.
 func Policies() []Policy { return []Policy{ActiveBackup, Redundant, Adaptive, BalanceFlow} }
 
 // Valid reports whether p is one of the policies.

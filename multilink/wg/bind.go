@@ -136,7 +136,7 @@ func (b *bind) end() error {
 // SetMark does nothing: the mark is an option of the sockets.
 func (b *bind) SetMark(uint32) error { return nil }
 
-// BatchSize is how many datagrams a call moves at most.
+// BatchSize returns how many datagrams a call moves at most.
 func (b *bind) BatchSize() int { return batch }
 
 // ParseEndpoint reads an address and a port.
@@ -199,7 +199,7 @@ func (b *bind) judge(r *remote, err error) {
 	}
 }
 
-// messageType is the type of one of WireGuard's messages, 0 for none.
+// messageType returns the type of one of WireGuard's messages, 0 for none.
 func messageType(datagram []byte) uint32 {
 	if len(datagram) < 4 {
 		return 0

@@ -54,7 +54,7 @@ func (n *noise) seal(key, text []byte) []byte {
 	return sealed
 }
 
-// initiation is the first message of a handshake by a client whose clock is at a time.
+// initiation returns the first message of a handshake by a client whose clock is at a time.
 func initiation(t *testing.T, client, server multilink.Key, at time.Time) []byte {
 	private, err := ecdh.X25519().NewPrivateKey(client[:])
 	require.NoError(t, err)

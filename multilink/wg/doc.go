@@ -1,4 +1,4 @@
-// Package wg makes tunnels of WireGuard, in process: it implements
+// Package wg creates tunnels of WireGuard, in process: it implements
 // [multilink.Underlay] with one wireguard-go device for each link.
 //
 // # On the wire
@@ -17,7 +17,7 @@
 // many datagrams with one system call (sendmmsg, recvmmsg), and leaves their
 // segmentation to the kernel where that can do it (UDP_SEGMENT, UDP_GRO). It
 // outlives its interface: addresses that change, a cable that is pulled, and a
-// device that is removed and made again. Elsewhere sockets are plain and bound to
+// device that is removed and created again. Elsewhere sockets are plain and bound to
 // no interface.
 //
 // # Sessions

@@ -75,7 +75,7 @@ func (s *handshaker) good(now time.Time) bool {
 // live reports whether a session is in use: there are keys, and the peer was heard lately.
 func (s *handshaker) live(now time.Time) bool { return s.good(now) && now.Sub(s.heard) < silence }
 
-// next says what to do now, and takes it as done.
+// next returns what to do now, and takes it as done.
 func (s *handshaker) next(now time.Time, o observation) call {
 	due := func(pause time.Duration) bool { return s.called.IsZero() || now.Sub(s.called) >= pause }
 	wanted := !o.wanted.IsZero() && now.Sub(o.wanted) < interest

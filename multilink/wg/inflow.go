@@ -60,7 +60,7 @@ type tally struct {
 	count int
 }
 
-// taken is how many of the datagrams that were noted last were taken.
+// taken returns how many of the datagrams that were noted last were taken.
 func (t *tally) taken(bufs [][]byte) int {
 	n := 0
 	for i := range min(t.count, len(bufs)) {
@@ -83,7 +83,7 @@ func (t *tally) note(bufs [][]byte, sizes []int) {
 	}
 }
 
-// receiver is how WireGuard receives from a socket.
+// receiver returns the function by which WireGuard receives from a socket.
 func (b *bind) receiver(s socket) conn.ReceiveFunc {
 	var t tally
 	return func(bufs [][]byte, sizes []int, from []conn.Endpoint) (int, error) {

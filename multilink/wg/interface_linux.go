@@ -13,7 +13,7 @@ import (
 )
 
 // netDevice is the interface that sockets are bound to. Its questions go through
-// those sockets, and so to the network namespace where they were made.
+// those sockets, and so to the network namespace where they were created.
 type netDevice struct {
 	name    string
 	port    uint16
@@ -111,7 +111,7 @@ func interfaceState(fd int, name string) linkState {
 }
 
 // rebind binds the sockets as they are, which keeps their namespace but needs
-// CAP_NET_RAW, and makes others without that right.
+// CAP_NET_RAW, and creates others without that right.
 func (d *netDevice) rebind() error {
 	for _, s := range d.sockets {
 		var err error

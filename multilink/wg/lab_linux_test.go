@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/wg"
 )
 
-// newLab makes two hosts, or skips the test for want of the right to.
+// newLab creates two hosts, or skips the test for want of the right to.
 func newLab(t testing.TB, links ...string) *netlab.Lab {
 	t.Helper()
 	lab, err := netlab.New(links...)
@@ -29,7 +29,7 @@ func newLab(t testing.TB, links ...string) *netlab.Lab {
 	return lab
 }
 
-// on makes an underlay on a host of a lab.
+// on creates an underlay on a host of a lab.
 func on(t testing.TB, lab *netlab.Lab, side netlab.Side, config multilink.UnderlayConfig, opts *wg.Options) end {
 	t.Helper()
 	var e end

@@ -59,7 +59,7 @@ func listen(device string, port uint16, o Options, rs *remotes) (sockets, carrie
 	return s, on, nil
 }
 
-// open makes a socket that listens on a port.
+// open creates a socket that listens on a port.
 func (s *linuxSocket) open(port uint16) (*udpConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error

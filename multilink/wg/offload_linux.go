@@ -34,7 +34,7 @@ func (c *udpConn) detect(fd uintptr) {
 }
 
 // refuse reports whether an error is about several datagrams as one, so that
-// they have to be sent one by one. EIO is a driver that computes no checksums,
+// they must be sent one by one. EIO is a driver that computes no checksums,
 // for good; EINVAL may be a path with a smaller MTU.
 func (c *udpConn) refuse(errno unix.Errno) bool {
 	switch errno {
@@ -50,7 +50,7 @@ func (c *udpConn) refuse(errno unix.Errno) bool {
 	return true
 }
 
-// alike is how many of bufs, from the first on, can go as one: all of the same
+// alike returns how many of bufs, from the first on, can go as one: all of the same
 // length, but for the last, which may be shorter.
 func alike(bufs [][]byte) int {
 	size := len(bufs[0])
@@ -88,7 +88,7 @@ func (m *segmentControl) set(size uint16) {
 	*(*uint16)(unsafe.Pointer(&m.data)) = size
 }
 
-// size is the length of segments that the kernel says, 0 for a single datagram.
+// size returns the length of segments that the kernel says, 0 for a single datagram.
 // got is how many bytes of control messages there are.
 func (m *segmentControl) size(got int) int {
 	if got < unix.CmsgLen(4) || m.header.Level != unix.SOL_UDP || m.header.Type != unix.UDP_GRO {

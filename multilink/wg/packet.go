@@ -29,10 +29,9 @@ const (
 // address is an end's name inside the tunnel, in the form of an IPv4 address.
 type address [4]byte
 
-// innerAddress is how the end with the public key of is named where the end with
-// the key at looks. Both compute it alike. That the other key is mixed in has the
-// effect that two clients whose addresses are alike at one server are not at the
-// next.
+// innerAddress returns the address of the end with the public key of, as the end with the
+// key at uses it. Both ends compute it. It depends on both keys, so that two clients whose
+// addresses are equal at one server have different ones at the next.
 func innerAddress(of, at multilink.Key) address {
 	h := sha256.New()
 	h.Write([]byte("multilink inner address"))
@@ -56,7 +55,7 @@ func hide(dst, packet []byte, source, target address) int {
 	return n
 }
 
-// reveal is the inverse of hide, in place: the packet that it returns lies in
+// reveal undoes hide in place: the packet that it returns lies in
 // what it was given. It reports false for what hide cannot have written.
 func reveal(inner []byte) (packet []byte, source address, ok bool) {
 	if len(inner) < innerHeader || inner[0] != versionAndLength {

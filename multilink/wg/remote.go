@@ -46,7 +46,7 @@ type remotes struct {
 	all map[netip.AddrPort]*remote
 }
 
-// get is the remote with an address. IPv4 addresses in IPv6 form are IPv4's.
+// get returns the remote with an address. IPv4 addresses in IPv6 form are IPv4's.
 func (rs *remotes) get(to netip.AddrPort) *remote {
 	if to.Addr().Is4In6() {
 		to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
@@ -64,7 +64,7 @@ func (rs *remotes) get(to netip.AddrPort) *remote {
 	return r
 }
 
-// scope is the index of the interface that a zone names. Zero is none.
+// scope returns the index of the interface that a zone names. Zero means none.
 func scope(zone string) uint32 {
 	if zone == "" {
 		return 0

@@ -15,7 +15,7 @@ const (
 	maxAge = time.Second
 
 	// Of what was handed to WireGuard and has not reached the socket, which is
-	// what a control packet has to wait for. It narrows while the socket takes
+	// what a control packet must wait for. It narrows while the socket takes
 	// nothing, and widens again.
 	minWindow   = 64
 	maxWindow   = 512
@@ -87,7 +87,7 @@ type sendQueue struct {
 	busy    int       // calls of the socket that have not returned
 	arrived time.Time // when something last reached the socket
 
-	wake chan struct{} // holds one token: the reader has to look again
+	wake chan struct{} // holds one token: the reader must look again
 	done chan struct{}
 	pool sync.Pool
 }
@@ -223,7 +223,7 @@ func (q *sendQueue) remove(l *tunnelQueue) {
 	signal(l.space)
 }
 
-// droppedBy is how many packets of a tunnel were dropped.
+// droppedBy returns how many packets of a tunnel were dropped.
 func (q *sendQueue) droppedBy(l *tunnelQueue) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

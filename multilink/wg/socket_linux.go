@@ -133,7 +133,7 @@ func move(call, fd uintptr, messages []message) (int, unix.Errno) {
 	}
 }
 
-// writer is what a call of send needs. The functions are made once, so that a
+// writer is what a call of send needs. The functions are created once, so that a
 // call allocates nothing.
 type writer struct {
 	messages [batch]message
@@ -184,7 +184,7 @@ func (w *writer) fill(bufs [][]byte, to *remote, segmented bool) {
 	}
 }
 
-// datagrams is how many datagrams the messages before first hold.
+// datagrams returns how many datagrams the messages before first hold.
 func (w *writer) datagrams() int {
 	n := 0
 	for i := range w.first {
@@ -284,7 +284,7 @@ func (r *reader) prepare(i int, buf []byte) {
 	h.SetControllen(len(r.controls[i].bytes()))
 }
 
-// sender is whom message i is from.
+// sender returns whom message i is from.
 func (s *linuxSocket) sender(i int) *remote {
 	to := getAddress(&s.reader.names[i], s.device != "")
 	if s.reader.last == nil || s.reader.last.to != to {

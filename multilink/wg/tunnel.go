@@ -29,7 +29,7 @@ type tunnel struct {
 	wanted     atomic.Int64 // when something was last to be sent, since the underlay's start
 	remote     atomic.Pointer[remote]
 	figures    atomic.Pointer[figures]
-	earlier    atomic.Pointer[figures] // before WireGuard forgot the peer; nil is none
+	earlier    atomic.Pointer[figures] // before WireGuard forgot the peer; nil means none
 	warned     time.Time               // that its clock was set back; guarded by the underlay's changing
 	handshaker handshaker              // the watcher's
 
@@ -45,7 +45,7 @@ type tunnel struct {
 
 var _ multilink.Tunnel = (*tunnel)(nil)
 
-// check says why nothing can be sent at all.
+// check returns why nothing can be sent at all.
 func (t *tunnel) check(verb string, packet []byte) error {
 	switch {
 	case t.closed.Load():
@@ -57,7 +57,7 @@ func (t *tunnel) check(verb string, packet []byte) error {
 	return nil
 }
 
-// fault is why the link carries nothing to the peer now, as far as is known.
+// fault returns why the link carries nothing to the peer now, as far as is known.
 func (t *tunnel) fault() error {
 	if f := t.under.bind.fault.Load(); f != nil {
 		return f.err
@@ -154,7 +154,7 @@ func (t *tunnel) MTU() int {
 	return tunnelMTU(int(t.under.linkMTU.Load()), to.Addr())
 }
 
-// tunnelMTU is the longest packet that crosses a link in one piece. Messages
+// tunnelMTU returns the longest packet that crosses a link in one piece. Messages
 // are padded to 16 bytes but not beyond what fits over IPv4, so over IPv6, which
 // is assumed as long as the address is not known, the length is rounded.
 func tunnelMTU(link int, to netip.Addr) int {

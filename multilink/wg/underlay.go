@@ -43,7 +43,7 @@ type Options struct {
 	// silent.
 	Logger *slog.Logger
 	// Mark of the datagrams (SO_MARK), for policy routing. Linux only, and needs
-	// CAP_NET_ADMIN or CAP_NET_RAW. Zero is none.
+	// CAP_NET_ADMIN or CAP_NET_RAW. Zero means none.
 	Mark uint32
 	// ReceiveBuffer of each socket, in bytes. Zero is 4 MiB. Without
 	// CAP_NET_ADMIN the system's limit holds.
@@ -95,7 +95,7 @@ type Underlay struct {
 
 var _ multilink.Underlay = (*Underlay)(nil)
 
-// Open makes an underlay that listens on its port. The interface must exist;
+// Open creates an underlay that listens on its port. The interface must exist;
 // that it is gone later is survived. A nil opts means the defaults.
 //
 // A port that is taken is multilink.ErrAddressInUse, an interface that does not
@@ -183,7 +183,7 @@ func (u *Underlay) Port() uint16 { return u.port }
 // String names the link. It shows no key.
 func (u *Underlay) String() string { return fmt.Sprintf("wg(%s)", u.link) }
 
-// GoString is String.
+// GoString returns the result of String.
 func (u *Underlay) GoString() string { return u.String() }
 
 // Open implements [multilink.Underlay]. A peer with an endpoint is called at
@@ -420,7 +420,7 @@ func (u *Underlay) setMTU(mtu int) bool {
 	return int(u.linkMTU.Swap(int64(mtu))) != mtu
 }
 
-// innerMTU is up to where WireGuard pads: what a datagram over IPv4 holds.
+// innerMTU returns the length up to which WireGuard pads: what a datagram over IPv4 holds.
 func (u *Underlay) innerMTU() int { return int(u.linkMTU.Load()) - 20 - 8 - 32 }
 
 // publishMTU makes WireGuard read the MTU again.

@@ -77,7 +77,7 @@ func (in *inbox) receive(packets [][]byte) {
 	}
 }
 
-// without is what was received but for packets that requireCarries sent, of
+// without returns what was received but for packets that requireCarries sent, of
 // which some may come late.
 func (in *inbox) without(carried []byte) (all [][]byte) {
 	in.mu.Lock()

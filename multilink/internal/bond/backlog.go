@@ -9,7 +9,7 @@ import (
 // pacer limits how fast a backlog is sent: at twice the rate at which frames
 // come, so that it shrinks and no buffer on the way overflows.
 type pacer struct {
-	rate   float64 // of frames that come, bytes a second
+	rate   float64 // of frames that come, bytes per second
 	bytes  int     // since began
 	began  time.Duration
 	tokens float64 // bytes that may be sent now
@@ -18,7 +18,7 @@ type pacer struct {
 
 const (
 	paceFactor  = 2
-	paceFloor   = 1_250_000 // bytes a second: 10 Mbit/s
+	paceFloor   = 1_250_000 // bytes per second: 10 Mbit/s
 	paceSpan    = 20 * time.Millisecond
 	paceBurst   = 4 * time.Millisecond
 	paceMinimum = 2 * (packet.HeaderSize + packet.MaxFrame) // bytes of a burst
@@ -91,7 +91,7 @@ func (s *sender) pump(out *Output) {
 	r.cursor = max(stuck, r.tail)
 }
 
-// pumpControl sends what waits of classes that go before all others, at once.
+// pumpControl sends what waits of classes that precede all others, at once.
 func (s *sender) pumpControl(out *Output) {
 	waiting := 0
 	for i := range s.selector.selections {

@@ -11,8 +11,8 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// Bond makes one connection to a peer out of several links. Its methods append
-// what has to be done to an [Output], and [Bond.Next] says when Tick is due.
+// Bond creates one connection to a peer out of several links. Its methods append
+// what must be done to an [Output], and [Bond.Next] says when Tick is due.
 //
 // It is not safe for concurrent use: its owner holds a lock. The times given to
 // its methods should have a monotonic reading; one that is earlier than before
@@ -26,7 +26,7 @@ type Bond struct {
 	receiver receiver
 }
 
-// New makes the bond to one peer over the given links; link i gets the LinkID i.
+// New creates the bond to one peer over the given links; link i gets the LinkID i.
 // The epoch is a random number that is not zero: another one for each bond that is
 // ever made. Wrong settings are ErrInvalid; links that share a name or priority
 // are ErrDuplicate.
@@ -165,7 +165,7 @@ func (b *Bond) change(l *link, config settings.Link) {
 // over. Without SetMTU it is 1,400.
 func (b *Bond) SetMTU(link packet.LinkID, mtu int) { b.setMTU(link, mtu) }
 
-// MTU is how long a packet may be on a link by what is known: SetMTU says so, or less
+// MTU returns how long a packet may be on a link by what is known: SetMTU says so, or less
 // than that arrives at the peer.
 func (b *Bond) MTU(link packet.LinkID) int {
 	if l := b.link(link); l != nil {

@@ -201,7 +201,7 @@ func BenchmarkSendAndReceive(b *testing.B) {
 				}
 				sent.Reset()
 				received.Reset()
-				if n%1000 == 999 { // 100,000 frames a second
+				if n%1000 == 999 { // 100,000 frames per second
 					now = exchange(from, to, now, &sent)
 				}
 			}

@@ -22,7 +22,7 @@ type core struct {
 	// Other instances that use the key of this end, or of the peer.
 	ownKey, peerKey dispute
 
-	// What the current call still has to do.
+	// What the current call has left to do.
 	stale  bool // choose the links again
 	urgent bool // send the peer a probe at once
 }
@@ -33,7 +33,7 @@ type core struct {
 // probe of it echoes the epoch of this end: a probe of an earlier life that a
 // network delayed cannot do so, because it echoes what its sender heard then.
 type peerState struct {
-	epoch       uint64     // adopted; 0 is none
+	epoch       uint64     // adopted; 0 means none
 	established bool       // the peer has adopted the epoch of this end
 	knew        bool       // it had once
 	past        [16]uint64 // epochs that are over; the oldest is overwritten
@@ -49,7 +49,7 @@ type clock struct {
 	start time.Time
 	now   time.Duration // since start
 	wall  time.Time     // the wall clock at now, which may have been set since start
-	next  time.Duration // when Tick is due; never is none
+	next  time.Duration // when Tick is due; never means none
 }
 
 // never is later than everything that happens.
@@ -64,7 +64,7 @@ func (c *clock) advance(now time.Time) {
 // wake requests a Tick at a time, or earlier.
 func (c *clock) wake(at time.Duration) { c.next = min(c.next, at) }
 
-// stamp is the time of a probe of this end. It is never 0.
+// stamp returns the time of a probe of this end. It is never 0.
 func (c *clock) stamp() uint64 { return uint64(c.now) + 1 }
 
 func (c *core) replayAge() time.Duration {

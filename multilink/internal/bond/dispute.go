@@ -17,7 +17,7 @@ const (
 
 	// disputeSpan is how long a dispute lasts from its last sign on.
 	disputeSpan = 30 * time.Second
-	// desertion is how long the present life of the peer has to be silent before one
+	// desertion is how long the current life of the peer must be silent before one
 	// that is over is taken for the peer again.
 	desertion = 20 * time.Second
 )
@@ -25,7 +25,7 @@ const (
 // dispute is that another instance uses a key. The zero value is that none does.
 type dispute struct {
 	reason string
-	seen   time.Duration // the last sign; 0 is none
+	seen   time.Duration // the last sign; 0 means none
 }
 
 func (d *dispute) lasts(now time.Duration) bool { return d.seen > 0 && now-d.seen < disputeSpan }
@@ -38,7 +38,7 @@ func (d *dispute) see(c *core, out *Output) {
 	d.seen = max(c.now, 1)
 }
 
-// conflict is what disputes last, for people; empty is none.
+// conflict returns the reason of a dispute that lasts; empty means none.
 func (c *core) conflict() string {
 	for _, d := range []*dispute{&c.ownKey, &c.peerKey} {
 		if d.lasts(c.now) {

@@ -31,7 +31,7 @@ func (w *world) twin() *end {
 	return twin
 }
 
-// conflicts are the reasons of an end's events of that type.
+// conflicts returns the reasons of an end's events of that type.
 func (e *end) conflicts() (reasons []string) {
 	for _, event := range e.events {
 		if event.Type == "conflict" {

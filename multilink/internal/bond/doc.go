@@ -1,4 +1,4 @@
-// Package bond is the state machine behind a multilink.Bond: it makes one
+// Package bond is the state machine behind a multilink.Bond: it creates one
 // connection to a peer out of several links. It has no goroutines, no clock and
 // no sockets. Time is an argument; packets and frames are bytes in and out.
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/status"
 )
 
-// link is what an end reports of a link.
+// link returns what an end reports of a link.
 func (e *end) link(name string) status.Link {
 	for _, l := range e.bond.Status(e.world.now).Links {
 		if l.Name == name {

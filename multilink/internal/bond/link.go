@@ -59,7 +59,7 @@ const slowProbe = time.Second
 
 func (l *link) bit() uint32 { return 1 << l.id }
 
-// interval is the configured interval of probes, or the default.
+// interval returns the configured interval of probes, or the default.
 func (l *link) interval() time.Duration {
 	switch {
 	case l.alerted:
@@ -77,7 +77,7 @@ func (l *link) multiplier() int {
 	return cmp.Or(l.config.Probe.Multiplier, settings.DefaultProbeMultiplier)
 }
 
-// applied is the interval at which probes are sent now: the slower of the two
+// applied returns the interval at which probes are sent now: the slower of the two
 // ends' intervals, and slow while nothing is heard.
 func (l *link) applied() time.Duration {
 	if !l.hearing && l.candidate == 0 {
@@ -127,7 +127,7 @@ func (l *link) countRelapse(now time.Duration) {
 	l.relapsed = now
 }
 
-// report is what a probe says about the link.
+// report returns what a probe says about the link.
 func (l *link) report() packet.Report {
 	r := packet.Report{Link: l.hash, Loss: uint16(l.lossRx() * 65535)}
 	if l.hearing && !l.config.Disabled && !l.carrierLost {
@@ -139,7 +139,7 @@ func (l *link) report() packet.Report {
 	return r
 }
 
-// mtuPeriod is the time over which the longest packet that arrives is reported.
+// mtuPeriod returns the time over which the longest packet that arrives is reported.
 func (l *link) mtuPeriod() time.Duration { return 2 * l.applied() }
 
 // nextTrial returns the length of the probe that is sent next.

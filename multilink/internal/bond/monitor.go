@@ -57,7 +57,7 @@ func (m *monitor) evaluateLink(l *link, out *Output) {
 	}
 	if l.state == status.Probing {
 		// Being late does not restart the wait: on a busy machine every link is
-		// late now and then. It only has to be over at the end.
+		// late now and then. It must only be over at the end.
 		if m.now-l.probingSince >= l.wait && !l.anyLate() {
 			l.everUp, l.exempt = true, false
 			m.enter(l, status.Up, reasonAnswer, out)
@@ -93,7 +93,7 @@ func (m *monitor) promote(out *Output) {
 	}
 }
 
-// downReason is why a link is not alive, for people. The nearest cause comes first.
+// downReason returns why a link is not alive, for people. The nearest cause comes first.
 func (m *monitor) downReason(l *link) string {
 	switch {
 	case l.carrierLost, l.failed:
@@ -214,7 +214,7 @@ func (m *monitor) detectSilence() {
 	}
 }
 
-// nextDeadline is when the link's silence has lasted for too long. Unless another
+// nextDeadline returns when the link's silence has lasted for too long. Unless another
 // link is heard all that time, well after this one fell silent, the silence says
 // more of the peer, or of this process, than of the link.
 func (m *monitor) nextDeadline(l *link) (at time.Duration, cause string) {

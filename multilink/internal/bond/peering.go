@@ -88,7 +88,7 @@ func (p *peering) adopt() (again bool) {
 	return again
 }
 
-// deserted reports whether the present life of the peer has gone.
+// deserted reports whether the current life of the peer has gone.
 func (p *peering) deserted() bool { return p.now-p.peer.heard >= desertion }
 
 // displaced reports whether the probe, the newest, shows that the peer has taken another
@@ -221,7 +221,7 @@ func (p *peering) send(floor uint64, received *window, out *Output) {
 	}
 }
 
-// trial is how long the next probe of a link should be. What the search has found so far
+// trial returns how long the next probe of a link should be. What the search has found so far
 // holds from then on.
 func (p *peering) trial(l *link) int {
 	before := l.path.Length()

@@ -52,7 +52,7 @@ func (q *quality) roundTrip(rtt time.Duration) {
 	q.srtt = max(q.srtt+(rtt-q.srtt)/8, 1)
 }
 
-// spread is the round trip that is hardly ever exceeded.
+// spread returns the round trip that is hardly ever exceeded.
 func (q *quality) spread() time.Duration { return q.srtt + 4*q.rttvar }
 
 // arrive records the arrival of a probe that was sent ahead of the newest so far
@@ -73,7 +73,7 @@ func (q *quality) arrive(ahead int32) {
 	}
 }
 
-// lossRx is the fraction of probes that did not arrive. The newest do not
+// lossRx returns the fraction of probes that did not arrive. The newest do not
 // count: those that they overtook may still come.
 func (q *quality) lossRx() float64 {
 	n := min(q.probes-q.young, lossProbes)
@@ -90,7 +90,7 @@ func (q *quality) lossRx() float64 {
 	return 1 - float64(bits.OnesCount64(low)+bits.OnesCount64(high))/float64(n)
 }
 
-// rate compares the link with its limits. To be good again it has to stay well
+// rate compares the link with its limits. To be good again it must stay well
 // within them for a while.
 func (q *quality) rate(c settings.Link, now, wait time.Duration) (changed bool) {
 	loss := max(q.lossRx(), float64(q.lossTx)/65535)

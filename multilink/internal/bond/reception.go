@@ -21,7 +21,7 @@ type reception struct {
 	theirAt         time.Duration
 	limit, lateAt   time.Duration // of silence, until the link is down or late
 
-	candidate   uint64 // epoch of a peer that has not echoed ours yet; 0 is none
+	candidate   uint64 // epoch of a peer that has not echoed ours yet; 0 means none
 	candidateAt time.Duration
 }
 
@@ -58,7 +58,7 @@ func (l *link) loseReception(cause string) {
 	l.quality.reset()
 }
 
-// confirmation is how long a deadline that has passed is checked again before the
+// confirmation returns how long a deadline that has passed is checked again before the
 // link counts as silent.
 func (l *link) confirmation() time.Duration {
 	return min(max(l.interval()/8, 500*time.Microsecond), 5*time.Millisecond)

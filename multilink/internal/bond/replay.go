@@ -42,7 +42,7 @@ const (
 
 func (r *replay) at(sequence uint64) *kept { return &r.ring[sequence&uint64(len(r.ring)-1)] }
 
-// floor is the lowest number that may still be sent, where next is the next
+// floor returns the lowest number that may still be sent, where next is the next
 // one to be used.
 func (r *replay) floor(next uint64) uint64 {
 	if r.tail == r.head {

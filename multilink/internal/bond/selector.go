@@ -156,7 +156,7 @@ func (s *selector) rank(l *link, sel *selection) int {
 	return rank
 }
 
-// best is the link that a class should use, or -1.
+// best returns the link that a class should use, or -1.
 func (s *selector) best(sel *selection) int {
 	if m := s.manual; m >= 0 && s.now < s.manualUntil {
 		l := s.links[m]
@@ -209,8 +209,8 @@ func (s *selector) addCopies(sel *selection) {
 	}
 }
 
-// another is the best link that is not among the targets yet, and no worse than
-// that rank; -1 where there is none. None is added to a last resort.
+// another returns the best link that is not among the targets yet, and no worse than
+// that rank; -1 without one. None is added to a last resort.
 func (s *selector) another(sel *selection, worst int) int {
 	best, rank := -1, rankMetered
 	for id, l := range s.slots() {
@@ -340,7 +340,7 @@ func (s *selector) announce(was, is int, out *Output) {
 	out.Events = append(out.Events, event)
 }
 
-// reasonToLeave is why the link of that name is not used any longer, for people.
+// reasonToLeave returns why the link of that name is not used any longer, for people.
 func (s *selector) reasonToLeave(name string) string {
 	id, ok := s.LinkID(name)
 	switch {

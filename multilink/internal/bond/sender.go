@@ -16,7 +16,7 @@ type sender struct {
 	replay   replay
 	pacer    pacer
 
-	hold      time.Duration // until then nothing that waits is sent; 0 is none
+	hold      time.Duration // until then nothing that waits is sent; 0 means none
 	holdBelow uint64        // unless all packets below have arrived
 }
 
@@ -87,7 +87,7 @@ func (s *sender) transmit(buffer *packet.Buffer, class int, links uint32, out *O
 	}
 }
 
-// floor is the lowest sequence number that may still be sent.
+// floor returns the lowest sequence number that may still be sent.
 func (s *sender) floor() uint64 { return s.replay.floor(s.sequence) }
 
 // resendLost sends again what was sent over links that are down.

@@ -91,7 +91,7 @@ func (h *eventHeap) Pop() any {
 	return last
 }
 
-// threeLinks are a WiFi primary and two backups, with 1, 2 and 3 ms of delay.
+// threeLinks returns a WiFi primary and two backups, with 1, 2 and 3 ms of delay.
 func threeLinks() []settings.Link {
 	return []settings.Link{
 		{Name: "wifi", Kind: settings.WiFi, Priority: 1},
@@ -413,7 +413,7 @@ func (e *end) disorder() int {
 	return late
 }
 
-// gap is the longest time without a frame.
+// gap returns the longest time without a frame.
 func (e *end) gap() time.Duration {
 	longest := time.Duration(0)
 	for i := 1; i < len(e.got); i++ {

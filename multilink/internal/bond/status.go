@@ -12,10 +12,10 @@ import (
 type Status struct {
 	// Connected is true while any link is Up or Suspect.
 	Connected bool
-	// ActiveLink carries the frames. Empty is none.
+	// ActiveLink carries the frames. Empty means none.
 	ActiveLink string
 	// Conflict says that another instance uses the key of this end, or of the peer.
-	// Empty is none.
+	// Empty means none.
 	Conflict string
 	Links    []status.Link // by priority
 	Counters status.Counters

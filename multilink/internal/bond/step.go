@@ -147,7 +147,7 @@ func (b *Bond) Tick(now time.Time, out *Output) {
 	}
 }
 
-// Next is when Tick is due; the zero time is never. Any other call may move it to
+// Next returns when Tick is due; the zero time means never. Any other call may move it to
 // an earlier time.
 func (b *Bond) Next() time.Time {
 	if b.next == never {

@@ -7,7 +7,7 @@ import (
 )
 
 // windowSize is how many sequence numbers below the highest can be checked for
-// duplicates: 6.5 s at 10,000 packets a second.
+// duplicates: 6.5 s at 10,000 packets per second.
 const windowSize = 1 << 16
 
 // verdict on a sequence number.
@@ -113,7 +113,7 @@ func (w *window) received(spans []packet.Span) []packet.Span {
 }
 
 // scan returns the first number from s on that is unseen, or seen, as the argument
-// seen is true or false. It is top+1 where there is none.
+// seen is true or false. It is top+1 without one.
 func (w *window) scan(s uint64, seen bool) uint64 {
 	for s <= w.top {
 		word := w.seen[s%windowSize/64]

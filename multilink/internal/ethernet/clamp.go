@@ -6,7 +6,7 @@ import "encoding/binary"
 // with its checksum, so that the segments of the connection fit into frames of
 // size bytes and need no pieces. It reports whether it did. Frames that are
 // anything else, malformed, cut off or in fragments are left alone, and so are
-// offers that are low enough. The frame's checksum has to be whole: a device
+// offers that are low enough. The frame's checksum must be whole: a device
 // with offload completes it before. RFC 9293, section 3.7.1; RFC 1624.
 func ClampMSS(frame []byte, size int) bool {
 	const (
@@ -67,7 +67,7 @@ func ClampMSS(frame []byte, size int) bool {
 	return false
 }
 
-// adjustSum is the Internet checksum after a word changed: RFC 1624, equation 3.
+// adjustSum returns the Internet checksum after a word changed: RFC 1624, equation 3.
 func adjustSum(sum, from, to uint16) uint16 {
 	s := uint32(^sum) + uint32(^from) + uint32(to)
 	s = s&0xffff + s>>16

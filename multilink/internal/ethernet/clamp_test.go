@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 )
 
-// mss is a SYN that offers so much, with the option at one of three places.
+// mss returns a SYN that offers so much, with the option at one of three places.
 func mss(s packetSpec, offer uint16, place int) packetSpec {
 	s.protocol, s.tcpFlags = 6, 0x02
 	option := []byte{2, 4, byte(offer >> 8), byte(offer)}

@@ -70,7 +70,7 @@ func NewClassifier(classes []settings.Class) (*Classifier, error) {
 	return c, nil
 }
 
-// Classify returns the index of the frame's class, or -1 where there is none,
+// Classify returns the index of the frame's class, or -1 without one,
 // and a hash of its flow: frames of one conversation and direction have the
 // same. That is a hash of the addresses, protocol and ports of a packet of IP;
 // of the addresses and protocol where it comes in fragments, so that those stay

@@ -125,7 +125,7 @@ func (f *slowFrame) takePorts(segment []byte) {
 	}
 }
 
-// matchesSlowly is what a rule says, word by word.
+// matchesSlowly reports what a rule says, word by word.
 func matchesSlowly(r settings.Rule, frame []byte) bool {
 	f := takeApart(frame)
 	tagged, packet := len(f.tags) > 0, f.addresses != nil

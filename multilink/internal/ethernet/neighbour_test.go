@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/internal/ethernet"
 )
 
-// arp is an answer that says where an address of IPv4 is.
+// arp returns an answer that says where an address of IPv4 is.
 func arp(from uint32, vlan uint16, sender netip.Addr) []byte {
 	frame := etherFrame(9, from, vlan)
 	at := 12
@@ -24,7 +24,7 @@ func arp(from uint32, vlan uint16, sender netip.Addr) []byte {
 	return frame
 }
 
-// advertisement says where an address of IPv6 is.
+// advertisement returns where an address of IPv6 is.
 func advertisement(from, target netip.Addr, extensions ...byte) []byte {
 	frame := packetSpec{from: from, to: six[1], protocol: 58, payload: 16, extensions: extensions}.frame()
 	at := len(frame) - 24

@@ -79,14 +79,14 @@ func (s packetSpec) frame() []byte {
 	return append(append(frame, transport...), make([]byte, s.padding)...)
 }
 
-// pseudo is the header that TCP's checksum covers besides the segment.
+// pseudo returns the header that TCP's checksum covers besides the segment.
 func (s packetSpec) pseudo(length int) []byte {
 	p := append(s.from.AsSlice(), s.to.AsSlice()...)
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	return append(p, 0, 0, 0, s.protocol)
 }
 
-// sum16 is the one's complement sum of the parts, each of whole words but the last.
+// sum16 returns the one's complement sum of the parts, each of whole words but the last.
 func sum16(parts ...[]byte) uint16 {
 	sum := uint64(0)
 	for _, p := range parts {

@@ -119,7 +119,7 @@ type switchEntry struct {
 	seen atomic.Int64 // since the start, in nanoseconds
 }
 
-// NewSwitch makes a switch with the local port alone. The options may be nil.
+// NewSwitch creates a switch with the local port alone. The options may be nil.
 func NewSwitch(options *SwitchOptions) *Switch {
 	if options == nil {
 		options = &SwitchOptions{}
@@ -132,7 +132,7 @@ func NewSwitch(options *SwitchOptions) *Switch {
 	return s
 }
 
-// Add makes a port for a peer.
+// Add creates a port for a peer.
 func (s *Switch) Add() Port {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Switch) Forward(to []Port, from Port, frame []byte) []Port {
 	return to
 }
 
-// Stats are the figures up to now.
+// Stats returns the figures up to now.
 func (s *Switch) Stats() SwitchStats {
 	stats := SwitchStats{Refused: s.refused.Load()}
 	for i := range s.shards {
@@ -209,7 +209,7 @@ func (s *Switch) Stats() SwitchStats {
 	return stats
 }
 
-// Refused is how many frames of a port came from addresses of other ports. It is 0
+// Refused returns how many frames of a port came from addresses of other ports. It is 0
 // for a port that was removed.
 func (s *Switch) Refused(port Port) uint64 {
 	if p := s.ports.Load().by[port]; p != nil {
@@ -394,7 +394,7 @@ func releaseSlot(ports *switchPorts, e *switchEntry) {
 	}
 }
 
-// addressKey is an address and the VLAN of the frame's outer tag, 0 without.
+// addressKey returns an address and the VLAN of the frame's outer tag, 0 without.
 func addressKey(address, frame []byte) uint64 {
 	key := uint64(address[0])<<40 | uint64(address[1])<<32 | uint64(address[2])<<24 |
 		uint64(address[3])<<16 | uint64(address[4])<<8 | uint64(address[5])

@@ -17,7 +17,7 @@ type Buffer struct {
 	pool  *Pool
 }
 
-// Data are the bytes of the packet, header included. They are valid until the
+// Data returns the bytes of the packet, header included. They are valid until the
 // caller's Release.
 func (b *Buffer) Data() []byte { return b.data }
 
@@ -35,16 +35,16 @@ func (b *Buffer) Release() {
 // Retain adds n users.
 func (b *Buffer) Retain(n int32) { b.users.Add(n) }
 
-// Charge is how much memory the buffer takes, used or not.
+// Charge returns how much memory the buffer takes, used or not.
 func (b *Buffer) Charge() int { return cap(b.data) }
 
-// bufferSizes are the sizes of buffers: for acknowledgements and voice, for
+// bufferSizes returns the sizes of buffers: for acknowledgements and voice, for
 // probes of many links, for a LAN's frames, and for the longest.
 func bufferSizes() [4]int {
 	return [4]int{256, 768, 1536, HeaderSize + MaxFrame + 64}
 }
 
-// Pool makes buffers, and keeps released ones for use again.
+// Pool creates buffers, and keeps released ones for use again.
 type Pool struct {
 	sizes   [4]int
 	classes [4]sync.Pool

@@ -221,7 +221,7 @@ func (r *Reassembler) Expire(now time.Duration) {
 	}
 }
 
-// Next is when something is to be given up. It reports false where nothing
+// Next returns when something is due to be dropped. It reports false where nothing
 // waits.
 func (r *Reassembler) Next() (time.Duration, bool) {
 	if r.oldest == nil {

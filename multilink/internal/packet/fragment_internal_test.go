@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pieces are the payloads of the packets that carry a frame.
+// pieces returns the payloads of the packets that carry a frame.
 func pieces(t testing.TB, frame []byte, mtu int) [][]byte {
 	s, ok := NewSplit(frame, mtu)
 	require.True(t, ok)
@@ -131,7 +131,7 @@ func TestReassembler_Add_allocatesNothing(t *testing.T) {
 }
 
 // FuzzReassemble feeds arbitrary pieces, between those of a real frame,
-// which has to come out as it went in.
+// which must come out as it went in.
 func FuzzReassemble(f *testing.F) {
 	f.Add([]byte("frame"), 20, []byte{3, 0x80, 0, 5, 1})
 	f.Add(make([]byte, 3000), 1400, []byte{6, 0x01, 0x0b, 0xb8, 1, 2, 3, 7, 0x00, 0x0b, 0xb8, 9})

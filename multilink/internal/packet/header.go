@@ -22,7 +22,7 @@ const (
 	TypeProbe    = 3 // a probe follows
 
 	// sequenceBits is the length of a sequence number. The 16 bits above it
-	// tag the sender's epoch. A million packets a second take nine years to
+	// tag the sender's epoch. A million packets per second take nine years to
 	// use them up.
 	sequenceBits = 48
 	SequenceMask = 1<<sequenceBits - 1
@@ -52,5 +52,5 @@ func ParseHeader(p []byte) (Header, bool) {
 	return h, h.Kind >= TypeData && h.Kind <= TypeProbe
 }
 
-// EpochTag is the part of an epoch that every packet carries.
+// EpochTag returns the part of an epoch that every packet carries.
 func EpochTag(epoch uint64) uint16 { return uint16(epoch) }

@@ -17,7 +17,7 @@ type Packet struct {
 	Buffer *Buffer
 }
 
-// Data are the bytes to send. They are valid until the buffer's release, and
+// Data returns the bytes to send. They are valid until the buffer's release, and
 // not to be changed.
 func (p Packet) Data() []byte { return p.Buffer.Data() }
 

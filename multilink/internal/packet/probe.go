@@ -25,15 +25,15 @@ const (
 	sizesBytes    = 4
 )
 
-// Probe reports the state of the links to the other end, many times a second over
+// Probe reports the state of the links to the other end, many times per second over
 // each of them. It has the role of the control packet of RFC 5880 section 4.1, and
 // of an acknowledgement.
 type Probe struct {
 	Epoch       uint64 // of the sender
-	Echo        uint64 // epoch that the sender heard last on this link; 0 is none
+	Echo        uint64 // epoch that the sender heard last on this link; 0 means none
 	Sequence    uint32 // of the probe on this link
 	Sent        uint64 // sender's clock in nanoseconds, never 0
-	Echoed      uint64 // sent of the last probe that arrived on this link; 0 is none
+	Echoed      uint64 // sent of the last probe that arrived on this link; 0 means none
 	Held        time.Duration
 	Interval    time.Duration // that the sender requests
 	Applied     time.Duration // that it uses until the next probe
@@ -45,7 +45,7 @@ type Probe struct {
 	Reports     []Report
 	Spans       []Span // received from next on, ascending
 	Sized       bool   // the two that follow are there
-	Longest     uint16 // packet that arrived on this link lately, in bytes; 0 is none
+	Longest     uint16 // packet that arrived on this link lately, in bytes; 0 means none
 	PathMTU     uint16 // longest packet that is known to arrive at the other end; 0 is unknown
 }
 

@@ -17,18 +17,18 @@ import "time"
 type Search struct {
 	limit     int // of the tunnel
 	reports   bool
-	proven    int           // longest packet that is known to arrive; 0 is none
+	proven    int           // longest packet that is known to arrive; 0 means none
 	provenAt  time.Duration // when that was reported last
-	refused   int           // shortest packet that is known not to arrive; 0 is none
+	refused   int           // shortest packet that is known not to arrive; 0 means none
 	refusedAt time.Duration // when that was found out, or tried again
 
-	trial    int  // length of the probes that are tried; 0 is none
+	trial    int  // length of the probes that are tried; 0 means none
 	confirms bool // what is known, without any sign against it
 	tries    int
 	triedAt  time.Duration
 
 	// The longest packet of frames that was sent and not reported, and since when such
-	// packets are sent. Zero is none.
+	// packets are sent. Zero means none.
 	unseen   int
 	unseenAt time.Duration
 
@@ -43,7 +43,7 @@ const (
 	baseMTU  = 1100
 	minMTU   = 480
 	maxTries = 3 // RFC 8899: MAX_PROBES
-	// maxConfirms is how many probes of a length that is known have to be lost, where nothing else
+	// maxConfirms is how many probes of a length that is known must be lost, where nothing else
 	// speaks against it: a path that loses a fifth of all packets loses ten in a row once in ten million.
 	maxConfirms = 10
 	step        = 16 // between what is known to arrive and what is known not to
@@ -61,7 +61,7 @@ const (
 	doubtful = 300 * time.Millisecond // until frames that are not reported count as swallowed, at least
 )
 
-// Length is how long a packet of this end may be. As long as nothing speaks against it,
+// Length returns how long a packet of this end may be. As long as nothing speaks against it,
 // that is what the tunnel allows.
 func (q *Search) Length() int {
 	switch {
@@ -75,7 +75,7 @@ func (q *Search) Length() int {
 	return min(minMTU, q.limit)
 }
 
-// Known is the length that both directions carry, as far as it is known; 0 is unknown.
+// Known returns the length that both directions carry, as far as it is known; 0 is unknown.
 func (q *Search) Known() int {
 	if q.proven == 0 || q.theirs == 0 {
 		return max(q.proven, q.theirs)
@@ -83,7 +83,7 @@ func (q *Search) Known() int {
 	return min(q.proven, q.theirs)
 }
 
-// Proven is the longest packet that is known to arrive at the peer; 0 is unknown.
+// Proven returns the longest packet that is known to arrive at the peer; 0 is unknown.
 func (q *Search) Proven() int { return q.proven }
 
 // Restart forgets all but the limit of the tunnel.
@@ -146,7 +146,7 @@ func (q *Search) Longest(now, period time.Duration) int {
 	return max(q.arrivals[0], q.arrivals[1])
 }
 
-// Abandon ends the present try: its loss would say nothing of its length.
+// Abandon ends the current try: its loss would say nothing of its length.
 func (q *Search) Abandon() { q.trial = 0 }
 
 // Report takes what the peer says has arrived there.
@@ -212,7 +212,7 @@ func (q *Search) refuse(now time.Duration) {
 	q.unseen, q.unseenAt = 0, 0
 }
 
-// choose returns the length to search with now; 0 is none.
+// choose returns the length to search with now; 0 means none.
 func (q *Search) choose(now, timeout, raise time.Duration) int {
 	switch {
 	case q.unseen > 0 && now-q.unseenAt >= max(doubtful, timeout):

@@ -37,7 +37,7 @@ type Scheduler struct {
 	stats  Stats
 }
 
-// Stats are the figures of a Scheduler since it was made.
+// Stats are the figures of a Scheduler since it was created.
 type Stats struct {
 	// Packets and Bytes that wait.
 	Packets, Bytes int
@@ -59,8 +59,8 @@ const (
 	minBurst        = 3000.0               // that many bytes
 )
 
-// New makes the queue of a link, for packets of those classes. rate
-// caps what leaves, in bits per second; zero is no cap. A queue holds 4 MiB and
+// New creates the queue of a link, for packets of those classes. rate
+// caps what leaves, in bits per second; zero means no cap. A queue holds 4 MiB and
 // 8,192 packets.
 func New(classes []settings.Class, rate uint64) *Scheduler {
 	s := &Scheduler{}
@@ -119,7 +119,7 @@ func (s *Scheduler) adopt(old *packetQueue) {
 	}
 }
 
-// queueClass is the Class of packets in a queue.
+// queueClass returns the Class of packets in a queue.
 func (s *Scheduler) queueClass(queue int) int {
 	if queue == len(s.queues)-1 {
 		return -1
@@ -243,7 +243,7 @@ func (s *Scheduler) choose(now time.Time) (waitingPacket, bool) {
 	return waitingPacket{}, false
 }
 
-// Next is when Pop has something: now, later where the cap holds it back, or
+// Next returns when Pop has something: now, later where the cap holds it back, or
 // the zero time where nothing waits.
 func (s *Scheduler) Next(now time.Time) time.Time {
 	s.advance(now)
@@ -256,7 +256,7 @@ func (s *Scheduler) Next(now time.Time) time.Time {
 	return now.Add(time.Duration(-s.tokens/s.rate*float64(time.Second)) + 1)
 }
 
-// Stats are the figures up to now.
+// Stats returns the figures up to now.
 func (s *Scheduler) Stats() Stats {
 	stats := s.stats
 	stats.Packets, stats.Bytes = s.packets+s.probes.count, s.bytes+s.probes.bytes

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/multilink/settings"
 )
 
-// shop makes packets, and knows how many buffers are out.
+// shop creates packets, and knows how many buffers are out.
 type shop struct{ pool *packet.Pool }
 
 func newShop() *shop { return &shop{pool: packet.NewPool()} }

@@ -113,7 +113,7 @@ func newEpisodes(latest []events.Numbered, id func(number uint64) string) []*epi
 	return newest
 }
 
-// shownState is the state that an event is about.
+// shownState returns the state that an event is about.
 func shownState(e status.Event) status.State {
 	if e.Type != "link" && e.Type != "peer" {
 		return ""
@@ -121,7 +121,7 @@ func shownState(e status.Event) status.State {
 	return e.State
 }
 
-// describeEvent says in words what happened.
+// describeEvent returns in words what happened.
 func describeEvent(e status.Event) string {
 	text := ""
 	switch e.Type {
@@ -152,7 +152,7 @@ func orNo(link string) string {
 	return link
 }
 
-// stateText is a state in the words of the pages.
+// stateText returns a state in the words of the pages.
 func stateText(s status.State) string {
 	switch s {
 	case status.Suspect:

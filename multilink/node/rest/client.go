@@ -36,7 +36,7 @@ func (r *API) listClients(w http.ResponseWriter, _ *http.Request) error {
 	return WriteJSON(w, http.StatusOK, r.node.View(s).Clients())
 }
 
-// requestedKey is the public key that a request names in its body or, as bodies of DELETE get
+// requestedKey returns the public key that a request names in its body or, as bodies of DELETE get
 // lost on the way, in its query.
 func (r *API) requestedKey(req *http.Request) (string, error) {
 	if err := r.node.Settings().Only(desired.RoleServer); err != nil {

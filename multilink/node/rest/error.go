@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// httpStatus is the status by which a request is refused.
+// httpStatus returns the status by which a request is refused.
 func httpStatus(kind fault.Kind) int {
 	switch kind {
 	case fault.Malformed:
@@ -73,7 +73,7 @@ func refusal(err error) *fault.Fault {
 	return refused(fault.Internal, "", "")
 }
 
-// classify says what a client gets for an error.
+// classify returns the answer to an error.
 func classify(err error) *httpapi.Error {
 	f, status := Refusal(err)
 	if f.Kind == fault.Internal {
@@ -114,7 +114,7 @@ func WriteError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 		h.Set("Retry-After", "2")
 	}
 	w.WriteHeader(e.Status)
-	_, _ = w.Write(data) // a client that went away is no error of ours
+	_, _ = w.Write(data) // a client that went away is not an error
 }
 
 // WriteJSON answers with a document that is not cached.
@@ -127,6 +127,6 @@ func WriteJSON(w http.ResponseWriter, status int, document any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // a client that went away is no error of ours
+	_, _ = w.Write(append(data, '\n')) // a client that went away is not an error
 	return nil
 }

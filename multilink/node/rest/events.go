@@ -52,7 +52,7 @@ func (r *API) events(w http.ResponseWriter, req *http.Request) error {
 	}
 	s := &eventStream{node: r.node, authorize: r.options.Authorize, request: req, stream: stream, next: next, withStatus: withStatus}
 	stream.Begin()
-	_ = s.follow() // a client that goes away, or does not read, is no error of ours
+	_ = s.follow() // a client that goes away, or does not read, is not an error
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (s *eventStream) event(kind string, number uint64, record any) error {
 	return s.stream.Event(kind, s.node.Events().ID(number), record)
 }
 
-// status adds the status, which has no id: it is no event that a client could miss.
+// status adds the status, which has no id: it is not an event that a client could miss.
 func (s *eventStream) status() error {
 	return s.stream.Event("status", "", s.node.View(s.node.Settings()).Status())
 }

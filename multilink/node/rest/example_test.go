@@ -49,7 +49,7 @@ func ExampleNewHandler() {
 	// <nil>
 }
 
-// The first start makes a token; the others find it.
+// The first start creates a token; the others find it.
 func ExampleLoadToken() {
 	dir, err := os.MkdirTemp("", "token")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// closed are requests of every kind that are not answered without a token.
+// closed returns requests of every kind that are not answered without a token.
 func closed() [][2]string {
 	return [][2]string{
 		{"POST", "/interfaces/add"}, {"GET", "/interfaces"}, {"GET", "/interfaces/"}, {"PUT", "/interfaces"},

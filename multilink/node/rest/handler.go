@@ -50,7 +50,7 @@ type HandlerOptions struct {
 }
 
 // NewHandler returns the REST interface of an instance, and without
-// [HandlerOptions].Authorize also the sign-in page, at /.enablers/sign-in. It has to be at the
+// [HandlerOptions].Authorize also the sign-in page, at /.enablers/sign-in. It must be at the
 // root of its host. Streams of events last as long as their clients stay connected: the read and write timeouts
 // of a server do not end them. The error is about opts.
 func NewHandler(n *node.Node, opts *HandlerOptions) (http.Handler, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// small pings with a small packet in every millisecond, none of which may get lost. The window is smaller
+// small pings with a small packet in every millisecond, none of which may be lost. The window is smaller
 // than every queue on the way, of which the shortest, that of a TAP device, holds 500 packets.
 func small() netlab.Ping {
 	return netlab.Ping{Interval: time.Millisecond, Size: 100, Patience: patience, Grace: 50 * time.Millisecond, Window: 256}

@@ -81,7 +81,7 @@ func TestInstance_failsOverAndReturns(t *testing.T) {
 	}
 }
 
-// TestInstance_failover_losesNothingUnderLoad sends 10,000 packets a second, or as many as the machine carries.
+// TestInstance_failover_losesNothingUnderLoad sends 10,000 packets per second, or as many as the machine carries.
 func TestInstance_failover_losesNothingUnderLoad(t *testing.T) {
 	p := connect(t)
 	conn := p.echo()

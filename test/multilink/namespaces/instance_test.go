@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 const token = "a token of the tests"
 
-// patience is how long a test waits for what has to happen.
+// patience is how long a test waits for what must happen.
 const patience = time.Minute
 
 // The links between the hosts, the primary first.
@@ -125,7 +125,7 @@ func (i *instance) call(method, path string, body any) (int, []byte) {
 	return answer.StatusCode, content
 }
 
-// do calls and decodes an answer that has to be good.
+// do calls and decodes an answer that must be good.
 func (i *instance) do(method, path string, body, into any) {
 	i.t.Helper()
 	status, content := i.call(method, path, body)
@@ -153,7 +153,7 @@ func (i *instance) interfaces() []linkRecord {
 	return records
 }
 
-// active is the link that carries the frames; empty where there is none.
+// active returns the link that carries the frames; empty without one.
 func (i *instance) active() string {
 	for _, r := range i.interfaces() {
 		if r.Active {

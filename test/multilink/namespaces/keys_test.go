@@ -15,7 +15,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// other is a second client on the client's host, over the same links.
+// other returns a second client on the client's host, over the same links.
 func (p *pair) other() (key string, conn *net.UDPConn) {
 	i := start(p.t, p.lab, netlab.Client, p.t.TempDir(), "-tap", "tap1")
 	for n, l := range links {

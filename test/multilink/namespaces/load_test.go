@@ -94,7 +94,7 @@ func (s *stream) carry(bytes int64) {
 	await(s.p.t, "bytes to arrive", func() bool { return s.received.Load() >= from+bytes })
 }
 
-// end stops the stream. Everything that was sent has to arrive.
+// end stops the stream. Everything that was sent must arrive.
 func (s *stream) end() {
 	s.p.t.Helper()
 	close(s.stop)

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// pathMTU is that of an instance's primary link.
+// pathMTU returns that of an instance's primary link.
 func (i *instance) pathMTU() int {
 	var records []struct {
 		PathMTU int `json:"path_mtu"`

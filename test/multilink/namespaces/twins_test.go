@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/internal/netlab"
 )
 
-// conflict is that of an instance's only peer, at the client or at the server.
+// conflict returns the conflict of an instance's only peer, at the client or at the server.
 func (i *instance) conflict() string {
 	type peer struct{ Conflict string }
 	var status struct {

@@ -18,7 +18,7 @@ import (
 // token of all instances.
 const token = "a token for the virtual machine"
 
-// technologies are the names of the links, the primary first, and the address of
+// technologies returns the names of the links, the primary first, and the address of
 // the server on each.
 func technologies() []struct{ name, server string } {
 	return []struct{ name, server string }{{"wifi", wifiServer}, {"mesh", meshServer}, {"5g", fiveServer}}
@@ -49,7 +49,7 @@ func startInstance(t *testing.T, in *vmtest.Namespace, program, role string, fla
 	return i
 }
 
-// ask makes a request with a body in JSON, and returns the answer's, which has to
+// ask sends a request with a body in JSON, and returns the answer's, which has to
 // be a success.
 func (i *instance) ask(t *testing.T, method, path string, body any) []byte {
 	t.Helper()

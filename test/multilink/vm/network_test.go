@@ -24,7 +24,7 @@ const (
 	fiveServer = "10.1.3.2"
 )
 
-// mobile is how netem makes a mobile network of a pair of devices: 40 ms each
+// mobile is how netem creates a mobile network of a pair of devices: 40 ms each
 // way, more or less 8, which already lets packets overtake others, and some that
 // are lost or sent at once.
 const mobile = "delay 40ms 8ms loss 1% reorder 5%"
@@ -37,7 +37,7 @@ type network struct {
 	accessPoint     *vmtest.Process
 }
 
-// machine is what the network needs, besides what a test adds.
+// machine returns what the network needs, besides what a test adds.
 func machine() vmtest.Config {
 	return vmtest.Config{
 		// The last four are ciphers and modes of 802.11, which the kernel would ask

@@ -89,7 +89,7 @@ func (p *planeProcess) failovers(t *testing.T) uint64 {
 	return peers[0].Counters.Failovers
 }
 
-// pathMTU is that of its primary.
+// pathMTU returns that of its primary.
 func (p *planeProcess) pathMTU(t *testing.T) int {
 	t.Helper()
 	links := p.order(t, map[string]any{}).Status.Links
@@ -268,7 +268,7 @@ func TestPlane_switchesBetweenLinks(t *testing.T) {
 // bonded is the server's address on the bonded network.
 const bonded = "10.9.0.1"
 
-// newWiredNetwork is newNetwork with cables in the place of radios.
+// newWiredNetwork returns a network with cables in place of radios.
 func newWiredNetwork(t *testing.T, guest *vmtest.Guest) *network {
 	t.Helper()
 	root := guest.Root()
@@ -286,7 +286,7 @@ func newWiredNetwork(t *testing.T, guest *vmtest.Guest) *network {
 	return n
 }
 
-// wire makes a cable.
+// wire creates a cable.
 func (n *network) wire(t *testing.T, number int, device string) {
 	t.Helper()
 	n.guest.Root().Run(t, strings.Fields("ip link add "+device+" netns gateway type veth peer name "+device+" netns server")...)
@@ -309,8 +309,8 @@ func requireUntouched(t *testing.T, in *vmtest.Namespace) {
 	}
 }
 
-// planeStates are those of a client and of its server. The probes are slow, since
-// the machine is.
+// planeStates returns the states of a client and of its server. The probes are slow,
+// because the machine is.
 func planeStates(t *testing.T) (client, server multilink.State) {
 	t.Helper()
 	var links []settings.Link

@@ -26,7 +26,7 @@ func HostIn(address netip.Prefix) bool {
 	return a != address.Masked().Addr() && a != lastAddress(address)
 }
 
-// lastAddress is the last address of a network in IPv4, the broadcast address.
+// lastAddress returns the last address of a network in IPv4, the broadcast address.
 func lastAddress(network netip.Prefix) netip.Addr {
 	a := network.Masked().Addr().As4()
 	for bit := network.Bits(); bit < 32; bit++ {
@@ -51,7 +51,7 @@ func takenBy(server []netip.Prefix, clients []*Client) taken {
 	return t
 }
 
-// addressesFor are those of a new client: the ones of the request, or the next
+// addressesFor returns those of a new client: the ones of the request, or the next
 // that is free in each network of the server.
 func addressesFor(asked []string, server []netip.Prefix, clients []*Client) ([]netip.Prefix, error) {
 	inUse := takenBy(server, clients)
@@ -112,7 +112,7 @@ func parseAddress(text string, server []netip.Prefix) (netip.Prefix, error) {
 	return address, nil
 }
 
-// nextFree is the first address of a network that is not taken. It tries as many as
+// nextFree returns the first address of a network that is not taken. It tries as many as
 // are in use and some more.
 func nextFree(network netip.Prefix, inUse taken) (netip.Prefix, bool) {
 	address := network.Masked().Addr().Next() // the first is the network's own
@@ -140,7 +140,7 @@ func masked(all []netip.Prefix) []netip.Prefix {
 	return made
 }
 
-// owner is the interface that has the address.
+// owner returns the interface that has the address.
 func owner(all []multilink.LinkInfo, address netip.Addr) string {
 	for _, info := range all {
 		for _, text := range info.Addresses {

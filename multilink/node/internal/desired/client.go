@@ -29,10 +29,10 @@ type Client struct {
 	unknown keep.Members
 }
 
-// Key is the public key.
+// Key returns the public key.
 func (c *Client) Key() multilink.Key { return c.key }
 
-// psk is the preshared key of a client on a link: RFC 5869's key derivation, of the
+// psk returns the preshared key of a client on a link: RFC 5869's key derivation, of the
 // client's secret and the link's name, so that a link that is added later has one too.
 func (c *Client) psk(link string) (multilink.Key, error) {
 	key, err := hkdf.Key(sha256.New, c.Secret, nil, "multilink preshared key of link "+link, 32)
@@ -42,7 +42,7 @@ func (c *Client) psk(link string) (multilink.Key, error) {
 	return multilink.Key(key), nil
 }
 
-// clientKey is the document of the client with that public key.
+// clientKey returns the document of the client with that public key.
 func clientKey(key multilink.Key) string { return clientPrefix + hex.EncodeToString(key[:]) }
 
 // ClientForm is the request for a client.
@@ -168,7 +168,7 @@ func parsePublic(field, text string) (multilink.Key, error) {
 	return key, nil
 }
 
-// newPrivateKey makes a Curve25519 key, clamped as RFC 7748 section 5 has it.
+// newPrivateKey creates a Curve25519 key, clamped as RFC 7748 section 5 has it.
 func newPrivateKey() multilink.Key {
 	var key multilink.Key
 	_, _ = rand.Read(key[:]) // it never fails

@@ -70,7 +70,7 @@ func (a *Admission) Provision(s *Settings) (*Provision, error) {
 	return p, err
 }
 
-// freeName is the first of client-1, client-2 and so on that is not taken.
+// freeName returns the first of client-1, client-2 and so on that is not taken.
 func (s *Settings) freeName() string {
 	for i := 1; ; i++ {
 		name := fmt.Sprintf("client-%d", i)
@@ -101,7 +101,7 @@ func (s *Settings) checkClient(made *Client, most int) error {
 	return nil
 }
 
-// provision is what a client needs to attach, without its private key.
+// provision returns what a client needs to attach, without its private key.
 func (s *Settings) provision(c *Client) (*Provision, error) {
 	p := &Provision{Name: c.Name, PublicKey: c.PublicKey, ServerPublicKey: s.PublicKey().Base64(),
 		Addresses: c.Addresses, Links: []ProvisionLink{}}
@@ -115,7 +115,7 @@ func (s *Settings) provision(c *Client) (*Provision, error) {
 	return p, nil
 }
 
-// ProvisionAgain is what the client with that public key needs, whose private key is not
+// ProvisionAgain returns what the client with that public key needs, whose private key is not
 // known here.
 func (s *Settings) ProvisionAgain(publicKey string) (*Provision, error) {
 	c, err := s.Client(publicKey)
@@ -134,7 +134,7 @@ func (s *Settings) Client(publicKey string) (*Client, error) {
 	return s.Clients[at], nil
 }
 
-// find is the place of the client with that public key.
+// find returns the place of the client with that public key.
 func (s *Settings) find(publicKey string) (int, error) {
 	key, err := parsePublic("public_key", publicKey)
 	if err != nil {

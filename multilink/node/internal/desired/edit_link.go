@@ -154,7 +154,7 @@ func OrderLinks(order []string) Edit {
 	}}
 }
 
-// SetBond changes the settings of bonds. edit gets the present ones.
+// SetBond changes the settings of bonds. edit gets the current ones.
 func SetBond(edit func(*Bond) error) Edit {
 	return Edit{apply: func(_ context.Context, s *Settings, _ *Environment) (Outcome, error) {
 		if err := edit(&s.Head.Bond); err != nil {

@@ -79,7 +79,7 @@ func (l *Link) complete(others []Link) {
 	}
 }
 
-// Carrier is the interface that carries the link.
+// Carrier returns the interface that carries the link.
 func (l *Link) Carrier() string {
 	if l.Interface != "" {
 		return l.Interface
@@ -101,7 +101,7 @@ func guessKind(name string) settings.Kind {
 	return settings.Ethernet
 }
 
-// config is the link in the form of the plane. It checks the form as well.
+// config returns the link in the form of the plane. It checks the form as well.
 func (l *Link) config(role Role) (settings.Link, error) {
 	c := settings.Link{
 		Name: l.Name, Interface: l.Carrier(), Kind: l.Kind, Cost: l.Cost, Metered: l.Metered, Quota: l.Quota,
@@ -144,7 +144,7 @@ func (l *Link) config(role Role) (settings.Link, error) {
 	return c, nil
 }
 
-// faultyField is the field that an error of LinkConfig.Check is about.
+// faultyField returns the field that an error of LinkConfig.Check is about.
 func faultyField(err error, name string) string {
 	rest, ok := strings.CutPrefix(err.Error(), fmt.Sprintf("link %q: ", name))
 	field, _, found := strings.Cut(rest, ":")

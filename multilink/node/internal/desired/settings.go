@@ -49,7 +49,7 @@ func (s *Settings) Clone() *Settings {
 	return c
 }
 
-// LinkAt is the place of a link by priority; negative if there is none.
+// LinkAt returns the place of a link by priority; negative without one.
 func (s *Settings) LinkAt(name string) int {
 	return slices.IndexFunc(s.Head.Links, func(l Link) bool { return l.Name == name })
 }
@@ -62,13 +62,13 @@ func (s *Settings) sortClients() {
 	slices.SortFunc(s.Clients, func(a, b *Client) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// PublicKey is that of the instance.
+// PublicKey returns that of the instance.
 func (s *Settings) PublicKey() multilink.Key {
 	key, _ := s.Head.key.PublicKey() // it was checked when it was read
 	return key
 }
 
-// State is the desired state of the plane: everything but the links of which the interface is
+// State returns the desired state of the plane: everything but the links of which the interface is
 // missing.
 func (s *Settings) State(port multilink.PortConfig, missing map[string]bool) (multilink.State, error) {
 	state := multilink.State{Port: port, PrivateKey: s.Head.key}
@@ -141,7 +141,7 @@ func (s *Settings) addServer(state *multilink.State) error {
 	return nil
 }
 
-// Unpaired are the links that only one of the two ends has, by the configuration of the
+// Unpaired returns the links that only one of the two ends has, by the configuration of the
 // client, with the reasons.
 func (s *Settings) Unpaired() map[string]string {
 	reasons := map[string]string{}

@@ -33,7 +33,7 @@ type Store struct {
 // NewStore returns the store of an instance.
 func NewStore(docs storage.Documents) *Store { return &Store{docs: docs} }
 
-// Load reads the settings, and makes those of a new instance where there are none.
+// Load reads the settings, and creates those of a new instance where there are none.
 func (s *Store) Load(ctx context.Context, role Role, replay bool) (*Settings, error) {
 	made := &Settings{}
 	s.revisions = map[string]storage.Revision{}
@@ -131,8 +131,8 @@ func (s *Store) remember(key string, data []byte, revision storage.Revision) {
 	s.revisions[key] = revision
 }
 
-// look reads whether a write that failed with cause was made. It returns nil if the
-// write was made after all.
+// look reads whether a write that failed with cause was stored. It returns nil if it
+// was stored after all.
 func (s *Store) look(ctx context.Context, key string, data []byte, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -157,7 +157,7 @@ func (s *Store) look(ctx context.Context, key string, data []byte, cause error) 
 // ErrUncertain reports that it is not known what is stored.
 var ErrUncertain = errors.New("node: it is not known whether the change was stored")
 
-// document is one document of the settings; nil if they have no such client. It forgets
+// document returns one document of the settings; nil if they have no such client. It forgets
 // the unknown members of what the settings no longer have.
 func (s *Settings) document(key string) (data []byte, err error) {
 	if key == headKey {

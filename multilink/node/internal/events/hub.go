@@ -97,7 +97,7 @@ func (h *Hub) Join() (leave func(), ok bool) {
 	}, true
 }
 
-// Last is the number from which on there are up to that many events.
+// Last returns the number from which on there are up to that many events.
 func (h *Hub) Last(count uint64) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +107,7 @@ func (h *Hub) Last(count uint64) uint64 {
 // ID returns the identifier of an event.
 func (h *Hub) ID(number uint64) string { return fmt.Sprintf("%s-%d", h.boot, number) }
 
-// After is the number of the event that follows the one with that id. The reader of
+// After returns the number of the event that follows the one with that id. The reader of
 // an id of another process has seen no event of this one.
 func (h *Hub) After(id string) uint64 {
 	boot, number, _ := strings.Cut(id, "-")

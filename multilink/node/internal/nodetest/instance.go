@@ -26,7 +26,7 @@ import (
 // Token is the token of all instances.
 const Token = "a token for tests, long enough"
 
-// Patience is how long a test waits for what has to happen.
+// Patience is how long a test waits for what must happen.
 const Patience = 30 * time.Second
 
 // Object is a JSON object.
@@ -56,7 +56,7 @@ type Config struct {
 	node.Config
 	// REST are the options of the handler.
 	REST rest.HandlerOptions
-	// Handler makes the handler. Nil means the REST interface alone.
+	// Handler creates the handler. Nil means the REST interface alone.
 	Handler func(n *node.Node, opts rest.HandlerOptions) (http.Handler, error)
 }
 
@@ -94,7 +94,7 @@ func Start(t *testing.T, config Config) *Instance {
 	return i
 }
 
-// Begin is Start for an instance that may not become ready.
+// Begin starts an instance that may not become ready.
 func Begin(t *testing.T, config Config) *Instance {
 	t.Helper()
 	log := &buffer{}
@@ -160,7 +160,7 @@ func (i *Instance) Send(method, path string, body any, header map[string]string)
 	return w
 }
 
-// Do is Ask for what has to succeed, and decodes the answer.
+// Do calls Ask, requires success, and decodes the answer.
 func (i *Instance) Do(status int, method, path string, body any) map[string]any {
 	i.T.Helper()
 	got, text := i.Ask(method, path, body)

@@ -116,7 +116,7 @@ func (p *Plane) Set(change func(*Plane)) {
 	change(p)
 }
 
-// Interfaces is Host.Links of the plane's interfaces; the first has 203.0.113.9.
+// Interfaces returns Host.Links of the plane's interfaces; the first has 203.0.113.9.
 func (p *Plane) Interfaces(context.Context) ([]multilink.LinkInfo, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

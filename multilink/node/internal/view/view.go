@@ -120,7 +120,7 @@ func newLink(l *desired.Link, primary bool) Link {
 	return link
 }
 
-// shown is a state as records have it, which have no probing: a link that is being
+// shown returns a state as records have it, which have no probing: a link that is being
 // probed carries nothing.
 func shown(state status.State) status.State {
 	if state == status.Probing || state == "" {
@@ -129,7 +129,7 @@ func shown(state status.State) status.State {
 	return state
 }
 
-// moment is a time, or nil for the zero time.
+// moment returns a time, or nil for the zero time.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

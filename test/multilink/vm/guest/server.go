@@ -43,7 +43,7 @@ func newServer(port io.ReadWriter) *server {
 	return &server{port: port, processes: map[uint64]*process{}}
 }
 
-// serve says that the guest is ready and then serves the host until that asks
+// serve reports that the guest is ready and then serves the host until that asks
 // for the end.
 func (s *server) serve(ready wire.Ready) error {
 	s.report(wire.Report{Ready: &ready})

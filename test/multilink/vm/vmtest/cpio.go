@@ -12,7 +12,7 @@ import (
 
 // archive writes a cpio archive in the "newc" form, which is what the Linux
 // kernel unpacks as its first file system (Documentation/driver-api/early-userspace/buffer-format.rst
-// of its source). Folders above a file are made with it.
+// of its source). Folders above a file are created with it.
 type archive struct {
 	w       io.Writer
 	err     error

@@ -81,7 +81,7 @@ func kernelPackage() (debianPackage, error) {
 	return debianPackage{}, fmt.Errorf("ask apt-cache for %s: it names no kernel", metapackage)
 }
 
-// fetchKernel makes home, in a folder of its own that is then renamed, so that
+// fetchKernel creates home, in a folder of its own that is then renamed, so that
 // home is there as a whole or not at all, however many processes fetch at a time.
 func fetchKernel(name debianPackage, home string) error {
 	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
@@ -221,7 +221,7 @@ func keep(name string) string {
 	return ""
 }
 
-// moduleName is how the kernel calls a module.
+// moduleName returns how the kernel calls a module.
 func moduleName(file string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(file, ".ko"), "-", "_")
 }

@@ -14,7 +14,7 @@ import (
 // module is one to load: its name, and its parameters as the kernel reads them.
 type module struct{ name, parameters string }
 
-// transport are the modules of the port between the host and the guest.
+// transport returns the modules of the port between the host and the guest.
 func transport() []string { return []string{"virtio_pci", "virtio_console"} }
 
 // order returns the modules that are wanted, each written as "NAME" or "NAME

@@ -36,7 +36,7 @@ func (n *Namespace) Run(tb testing.TB, argv ...string) string {
 	return said
 }
 
-// Try is Run for what may fail.
+// Try is Run for commands that may fail.
 func (n *Namespace) Try(argv ...string) (string, error) {
 	p, err := n.start(Program{Argv: argv})
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Process) Output() string {
 	return p.output.String()
 }
 
-// Ended is closed when the process has ended.
+// Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Err returns nil while the process runs, and if it ended well.
