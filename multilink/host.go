@@ -63,30 +63,30 @@ func (c PortConfig) Check() error {
 	device := func(name string) bool { return settings.ValidName(name) && len(name) <= maxPortName }
 	switch {
 	case !device(c.Name):
-		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxPortName, c.Name)
+		return bad("name", "must be 1 to %d letters, digits, '.', '-' or '_', got %q", maxPortName, c.Name)
 	case c.Bridge != "" && (!device(c.Bridge) || c.Bridge == c.Name):
-		return bad("bridge", "want another device's name, got %q", c.Bridge)
+		return bad("bridge", "must be the name of another device, got %q", c.Bridge)
 	case c.Bridge == "" && len(c.Members) > 0:
-		return bad("members", "want a bridge to join them to")
+		return bad("members", "must be empty without a bridge")
 	case c.MTU != 0 && (c.MTU < minPortMTU || c.MTU > maxPortMTU):
-		return bad("mtu", "want %d to %d, got %d", minPortMTU, maxPortMTU, c.MTU)
+		return bad("mtu", "must be %d to %d, got %d", minPortMTU, maxPortMTU, c.MTU)
 	}
 	for i, member := range c.Members {
 		if !device(member) || member == c.Name || member == c.Bridge {
-			return bad(fmt.Sprintf("members[%d]", i), "want another device's name, got %q", member)
+			return bad(fmt.Sprintf("members[%d]", i), "must be the name of another device, got %q", member)
 		}
 	}
 	for i, address := range c.Addresses {
 		if !address.IsValid() || address.Addr().IsUnspecified() || address.Addr().IsMulticast() {
-			return bad(fmt.Sprintf("addresses[%d]", i), "want a host's address and prefix length, got %v", address)
+			return bad(fmt.Sprintf("addresses[%d]", i), "must be the address of a host with a prefix length, got %v", address)
 		}
 	}
 	for i, route := range c.Routes {
 		if !route.Destination.IsValid() {
-			return bad(fmt.Sprintf("routes[%d].destination", i), "want a prefix, got %v", route.Destination)
+			return bad(fmt.Sprintf("routes[%d].destination", i), "must be a prefix, got %v", route.Destination)
 		}
 		if g := route.Gateway; g.IsValid() && g.Is4() != route.Destination.Addr().Is4() {
-			return bad(fmt.Sprintf("routes[%d].gateway", i), "want an address of the destination's family, got %v", g)
+			return bad(fmt.Sprintf("routes[%d].gateway", i), "must be an address of the destination's family, got %v", g)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ func ParseKey(s string) (Key, error) {
 	var k Key
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) != len(k) {
-		return Key{}, fmt.Errorf("parse key: want 32 bytes in base64: %w", ErrInvalid)
+		return Key{}, fmt.Errorf("parse key: must be 32 bytes in base64: %w", ErrInvalid)
 	}
 	return Key(b), nil
 }

@@ -18,5 +18,5 @@ func ExampleParseKey() {
 	fmt.Println(err)
 	// Output:
 	// (key) 44
-	// parse key: want 32 bytes in base64: multilink: invalid
+	// parse key: must be 32 bytes in base64: multilink: invalid
 }

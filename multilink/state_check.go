@@ -37,7 +37,7 @@ func (s State) Check() error {
 
 func (s State) checkLinks() error {
 	if len(s.Links) > maxStateLinks {
-		return fmt.Errorf("state: links: want %d at most, got %d: %w", maxStateLinks, len(s.Links), ErrInvalid)
+		return fmt.Errorf("state: links: must be %d at most, got %d: %w", maxStateLinks, len(s.Links), ErrInvalid)
 	}
 	names := make(map[string]bool, len(s.Links))
 	priorities := make(map[int]string, len(s.Links))

@@ -159,7 +159,7 @@ func TestHost_Port_namesAMissingCapability(t *testing.T) {
 	says, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	kill(t, child)
-	require.Contains(t, says, `make TAP device "ml0"`)
+	require.Contains(t, says, `create TAP device "ml0"`)
 	require.Contains(t, says, "the process lacks CAP_NET_ADMIN: give it by AmbientCapabilities=CAP_NET_ADMIN")
 	require.Contains(t, says, "setcap cap_net_admin+ep")
 	require.Contains(t, says, multilink.ErrDenied.Error())

@@ -46,12 +46,12 @@ func Open(ctx context.Context, options *Options) (*Host, error) {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("make host %q: %w", complete.Name, err)
+		return nil, fmt.Errorf("open host %q: %w", complete.Name, err)
 	}
 	h := &Host{options: complete}
 	if err := h.open(); err != nil {
 		h.release()
-		return nil, fmt.Errorf("make host %q: %w", complete.Name, err)
+		return nil, fmt.Errorf("open host %q: %w", complete.Name, err)
 	}
 	return h, nil
 }
@@ -108,12 +108,12 @@ func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink
 		config.MTU = defaultMTU
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("make port %q: %w", config.Name, err)
+		return nil, fmt.Errorf("create port %q: %w", config.Name, err)
 	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.closed {
-		return nil, fmt.Errorf("make port %q: %w", config.Name, multilink.ErrClosed)
+		return nil, fmt.Errorf("create port %q: %w", config.Name, multilink.ErrClosed)
 	}
 	if err := h.checkPort(config); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink
 	changes, err := h.wire(config)
 	p.remove = func() error { return h.removePort(p, changes) }
 	if err != nil {
-		err = fmt.Errorf("make port %q: %w", config.Name, denied(err, capability))
+		err = fmt.Errorf("create port %q: %w", config.Name, denied(err, capability))
 		return nil, errors.Join(err, p.file.Close(), h.revertAll(changes))
 	}
 	h.ports = append(h.ports, p)
@@ -196,7 +196,7 @@ func (h *Host) usable(name string) error {
 		return err
 	}
 	if h.own(name) {
-		return fmt.Errorf("the host itself made it: %w", multilink.ErrDenied)
+		return fmt.Errorf("the host created it itself: %w", multilink.ErrDenied)
 	}
 	if !validInterface(name) {
 		return fmt.Errorf("not the name of an interface: %w", multilink.ErrUnknownLink)

@@ -25,7 +25,7 @@ func Open(ctx context.Context, options *Options) (*Host, error) {
 }
 
 func unsupported() error {
-	return fmt.Errorf("make host: on %s there is no driver: %w", runtime.GOOS, multilink.ErrUnsupported)
+	return fmt.Errorf("open host: %s is not supported: %w", runtime.GOOS, multilink.ErrUnsupported)
 }
 
 // In returns ErrUnsupported.

@@ -107,7 +107,7 @@ func trusted(file *os.File) error {
 	}
 	switch {
 	case stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Nlink > 1:
-		return fmt.Errorf("it is no file with this name alone: %w", multilink.ErrDenied)
+		return fmt.Errorf("it must be a regular file with this name alone: %w", multilink.ErrDenied)
 	case stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
 		return fmt.Errorf("it belongs to the user %d: %w", stat.Uid, multilink.ErrDenied)
 	case stat.Mode&0o022 != 0:

@@ -82,16 +82,16 @@ func (o *Options) complete() (Options, error) {
 		full.Logger = slog.New(slog.DiscardHandler)
 	}
 	if !settings.ValidName(full.Name) {
-		return full, fmt.Errorf("make host: Options.Name: not a name: %q: %w", full.Name, multilink.ErrInvalid)
+		return full, fmt.Errorf("open host: Options.Name: not a name: %q: %w", full.Name, multilink.ErrInvalid)
 	}
 	for _, pattern := range full.Interfaces {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return full, fmt.Errorf("make host: Options.Interfaces: not a pattern: %q: %w", pattern, multilink.ErrInvalid)
+			return full, fmt.Errorf("open host: Options.Interfaces: not a pattern: %q: %w", pattern, multilink.ErrInvalid)
 		}
 	}
 	for _, operation := range full.Allow {
 		if !known(operation) {
-			return full, fmt.Errorf("make host: Options.Allow: want some of %v, got %q: %w", Operations(), operation, multilink.ErrInvalid)
+			return full, fmt.Errorf("open host: Options.Allow: must be some of %v, got %q: %w", Operations(), operation, multilink.ErrInvalid)
 		}
 	}
 	return full, nil

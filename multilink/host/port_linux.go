@@ -55,7 +55,7 @@ type Port struct {
 func newPort(name string, mtu int, file *os.File, offload bool) (*Port, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
-		return nil, fmt.Errorf("make port %q: %w", name, err)
+		return nil, fmt.Errorf("create port %q: %w", name, err)
 	}
 	p := &Port{name: name, mtu: mtu, offload: offload, file: file, raw: raw,
 		buffer: make([]byte, readSize), vector: make([]unix.Iovec, 2+maxSegments)}

@@ -18,24 +18,24 @@ func openTAP(name string, wantOffload bool) (file *os.File, offload bool, err er
 	fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV) {
-			return nil, false, fmt.Errorf("make TAP device %q: open %s: %w: load the kernel module tun, or give "+
+			return nil, false, fmt.Errorf("create TAP device %q: open %s: %w: load the kernel module tun, or give "+
 				"the container the device (--device %s): %w",
 				name, tunDevice, err, tunDevice, multilink.ErrDenied)
 		}
-		return nil, false, denied(fmt.Errorf("make TAP device %q: open %s: %w", name, tunDevice, err), capability)
+		return nil, false, denied(fmt.Errorf("create TAP device %q: open %s: %w", name, tunDevice, err), capability)
 	}
 	request, err := unix.NewIfreq(name)
 	if err != nil {
 		unix.Close(fd)
-		return nil, false, fmt.Errorf("make TAP device %q: %w: %w", name, err, multilink.ErrInvalid)
+		return nil, false, fmt.Errorf("create TAP device %q: %w: %w", name, err, multilink.ErrInvalid)
 	}
 	request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR | unix.IFF_TUN_EXCL)
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
 		unix.Close(fd)
 		if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EINVAL) {
-			return nil, false, fmt.Errorf("make TAP device %q: an interface of that name exists: %w: %w", name, err, multilink.ErrDuplicate)
+			return nil, false, fmt.Errorf("create TAP device %q: an interface of that name exists: %w: %w", name, err, multilink.ErrDuplicate)
 		}
-		return nil, false, denied(fmt.Errorf("make TAP device %q: %w", name, err), capability)
+		return nil, false, denied(fmt.Errorf("create TAP device %q: %w", name, err), capability)
 	}
 	offload = wantOffload && setOffload(fd)
 	if !offload {

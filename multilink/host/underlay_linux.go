@@ -23,7 +23,7 @@ type underlay struct {
 // ErrUnsupported.
 func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(err error) (multilink.Underlay, error) {
-		return nil, fmt.Errorf("make underlay of link %q: %w", config.Link, err)
+		return nil, fmt.Errorf("create underlay of link %q: %w", config.Link, err)
 	}
 	if h.options.Underlay == nil {
 		return fail(fmt.Errorf("the host has no driver for tunnels (Options.Underlay): %w", multilink.ErrUnsupported))

@@ -82,7 +82,7 @@ func TestHost_Underlay_namesWhatItRefuses(t *testing.T) {
 		_, err := h.Underlay(t.Context(), test.config)
 		require.ErrorIs(t, err, test.want, says)
 		require.ErrorContains(t, err, says)
-		require.ErrorContains(t, err, `make underlay of link "wifi": `)
+		require.ErrorContains(t, err, `create underlay of link "wifi": `)
 		require.NoError(t, h.Close())
 	}
 }

@@ -25,17 +25,17 @@ const (
 // checkPort reports the first field of c that is not allowed, or not permitted.
 func (h *Host) checkPort(c multilink.PortConfig) error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("make port %q: %s: %w", c.Name, fmt.Sprintf(format, args...), multilink.ErrInvalid)
+		return fmt.Errorf("create port %q: %s: %w", c.Name, fmt.Sprintf(format, args...), multilink.ErrInvalid)
 	}
 	switch {
 	case !validInterface(c.Name) || c.Name == loopback:
-		return bad("want a name of up to %d letters, digits, '.', '-' or '_'", maxInterface)
+		return bad("must be a name of up to %d letters, digits, '.', '-' or '_'", maxInterface)
 	case c.Bridge != "" && (!validInterface(c.Bridge) || c.Bridge == c.Name || c.Bridge == loopback):
 		return bad("bridge: not a name of a bridge: %q", c.Bridge)
 	case c.Bridge == "" && len(c.Members) > 0:
-		return bad("members: there is no bridge to join them to")
+		return bad("members: must be empty without a bridge")
 	case c.MTU < minMTU || c.MTU > maxMTU:
-		return bad("mtu: want %d to %d, got %d", minMTU, maxMTU, c.MTU)
+		return bad("mtu: must be %d to %d, got %d", minMTU, maxMTU, c.MTU)
 	}
 	for i, a := range c.Addresses {
 		switch {
@@ -89,7 +89,7 @@ func (h *Host) permitPort(c multilink.PortConfig) error {
 	}
 	for _, err := range errs {
 		if err != nil {
-			return fmt.Errorf("make port %q: %w", c.Name, err)
+			return fmt.Errorf("create port %q: %w", c.Name, err)
 		}
 	}
 	return nil
@@ -158,7 +158,7 @@ func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (ne
 			return h.netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs})
 		})
 		if err != nil {
-			return nil, fmt.Errorf("make bridge %q: %w", c.Bridge, err)
+			return nil, fmt.Errorf("create bridge %q: %w", c.Bridge, err)
 		}
 		if bridge, err = h.netlink.LinkByName(c.Bridge); err == nil {
 			err = errors.Join(h.netlink.LinkSetAlias(bridge, mark(h.options.Name)), h.netlink.LinkSetUp(bridge))

@@ -156,7 +156,7 @@ func TestHost_Port_leavesNothingOnError(t *testing.T) {
 			_, err := h.Port(t.Context(), config)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.says)
-			require.ErrorContains(t, err, `make port "ml0": `)
+			require.ErrorContains(t, err, `create port "ml0": `)
 			require.Equal(t, before, n.state())
 		})
 	}
@@ -165,18 +165,18 @@ func TestHost_Port_leavesNothingOnError(t *testing.T) {
 func TestHost_Port_refusesInvalidConfigs(t *testing.T) {
 	h := newNetwork(t).host(host.Options{})
 	for says, change := range map[string]func(c *multilink.PortConfig){
-		"name":           func(c *multilink.PortConfig) { c.Name = "a/b" },
-		"want a name":    func(c *multilink.PortConfig) { c.Name = "sixteen-letters-" },
-		"want a name of": func(c *multilink.PortConfig) { c.Name = "lo" },
-		"bridge":         func(c *multilink.PortConfig) { c.Bridge = "ml0" },
-		"members":        func(c *multilink.PortConfig) { c.Members = []string{"eth0"} },
-		"members: not":   func(c *multilink.PortConfig) { c.Bridge, c.Members = "br0", []string{"eth0", "eth0"} },
-		"mtu":            func(c *multilink.PortConfig) { c.MTU = 9001 },
-		"mtu: want":      func(c *multilink.PortConfig) { c.MTU = -1 },
-		"mtu: IPv6":      func(c *multilink.PortConfig) { c.MTU, c.Addresses = 1200, addresses("fd00::1/64") },
-		"addresses":      func(c *multilink.PortConfig) { c.Addresses = []netip.Prefix{{}} },
-		"twice":          func(c *multilink.PortConfig) { c.Addresses = addresses("10.0.0.1/8", "10.0.0.1/8") },
-		"routes: not":    func(c *multilink.PortConfig) { c.Routes = []multilink.Route{{Destination: addresses("10.0.0.1/8")[0]}} },
+		"name":              func(c *multilink.PortConfig) { c.Name = "a/b" },
+		"must be a name":    func(c *multilink.PortConfig) { c.Name = "sixteen-letters-" },
+		"must be a name of": func(c *multilink.PortConfig) { c.Name = "lo" },
+		"bridge":            func(c *multilink.PortConfig) { c.Bridge = "ml0" },
+		"members":           func(c *multilink.PortConfig) { c.Members = []string{"eth0"} },
+		"members: not":      func(c *multilink.PortConfig) { c.Bridge, c.Members = "br0", []string{"eth0", "eth0"} },
+		"mtu":               func(c *multilink.PortConfig) { c.MTU = 9001 },
+		"mtu: must be":      func(c *multilink.PortConfig) { c.MTU = -1 },
+		"mtu: IPv6":         func(c *multilink.PortConfig) { c.MTU, c.Addresses = 1200, addresses("fd00::1/64") },
+		"addresses":         func(c *multilink.PortConfig) { c.Addresses = []netip.Prefix{{}} },
+		"twice":             func(c *multilink.PortConfig) { c.Addresses = addresses("10.0.0.1/8", "10.0.0.1/8") },
+		"routes: not":       func(c *multilink.PortConfig) { c.Routes = []multilink.Route{{Destination: addresses("10.0.0.1/8")[0]}} },
 		"IP version": func(c *multilink.PortConfig) {
 			c.Routes = []multilink.Route{{Destination: addresses("10.0.0.0/8")[0], Gateway: netip.MustParseAddr("fd00::1")}}
 		},

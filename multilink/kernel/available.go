@@ -56,7 +56,7 @@ func try() error {
 		case errors.Is(err, unix.EOPNOTSUPP):
 			missing = append(missing, device.Type())
 		case err != nil:
-			return fmt.Errorf("try the kernel's devices: make a %s: %w", device.Type(), explain(err))
+			return fmt.Errorf("try the kernel's devices: create a %s: %w", device.Type(), explain(err))
 		}
 	}
 	if len(missing) > 0 {

@@ -19,10 +19,10 @@ func check(s multilink.State) error {
 		return fmt.Errorf("private key: none is given: %w", multilink.ErrInvalid)
 	}
 	if name := s.Port.Name; name == "" || len(name) > 15 || !settings.ValidName(name) {
-		return fmt.Errorf("port %q: name: want 1 to 15 letters, digits, '.', '-' or '_': %w", name, multilink.ErrInvalid)
+		return fmt.Errorf("port %q: name: must be 1 to 15 letters, digits, '.', '-' or '_': %w", name, multilink.ErrInvalid)
 	}
 	if name := s.Port.Bridge; len(name) > 15 || (name != "" && !settings.ValidName(name)) {
-		return fmt.Errorf("port %q: bridge: want 1 to 15 letters, digits, '.', '-' or '_', got %q: %w", s.Port.Name,
+		return fmt.Errorf("port %q: bridge: must be 1 to 15 letters, digits, '.', '-' or '_', got %q: %w", s.Port.Name,
 			name, multilink.ErrInvalid)
 	}
 	links, err := checkLinks(s.Links)

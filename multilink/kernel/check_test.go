@@ -47,11 +47,11 @@ func TestCheck_namesWhatTheKernelCannotHold(t *testing.T) {
 		`peer "gw-1": name`: func(s *multilink.State) {
 			s.Peers = append(s.Peers, multilink.PeerConfig{Name: "gw-1", PublicKey: multilink.Key{3}})
 		},
-		"private key":                   func(s *multilink.State) { s.PrivateKey = multilink.Key{} },
-		`port ""`:                       func(s *multilink.State) { s.Port.Name = "" },
-		`port "a-name-of-16-ch": mtu`:   func(s *multilink.State) { s.Port.Name = "a-name-of-16-ch"; s.Port.MTU = 1500 },
-		`port "bonded": bridge`:         func(s *multilink.State) { s.Port.Bridge = "a bridge" },
-		"bond: wait_to_restore: want 0": func(s *multilink.State) { s.Bond.WaitToRestore = -1 },
+		"private key":                      func(s *multilink.State) { s.PrivateKey = multilink.Key{} },
+		`port ""`:                          func(s *multilink.State) { s.Port.Name = "" },
+		`port "a-name-of-16-ch": mtu`:      func(s *multilink.State) { s.Port.Name = "a-name-of-16-ch"; s.Port.MTU = 1500 },
+		`port "bonded": bridge`:            func(s *multilink.State) { s.Port.Bridge = "a bridge" },
+		"bond: wait_to_restore: must be 0": func(s *multilink.State) { s.Bond.WaitToRestore = -1 },
 	} {
 		state := good()
 		change(&state)

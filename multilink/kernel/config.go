@@ -19,7 +19,7 @@ type Config struct {
 
 func (c Config) check() error {
 	if !settings.ValidName(c.Name) {
-		return fmt.Errorf("open plane %q: name: want 1 to 32 letters, digits, '.', '-' or '_': %w", c.Name, multilink.ErrInvalid)
+		return fmt.Errorf("open plane %q: name: must be 1 to 32 letters, digits, '.', '-' or '_': %w", c.Name, multilink.ErrInvalid)
 	}
 	return nil
 }

@@ -19,5 +19,5 @@ func ExampleAvailable() {
 func ExampleOpen() {
 	_, err := kernel.Open(context.Background(), kernel.Config{Name: "two words"})
 	fmt.Println(err)
-	// Output: open plane "two words": name: want 1 to 32 letters, digits, '.', '-' or '_': multilink: invalid
+	// Output: open plane "two words": name: must be 1 to 32 letters, digits, '.', '-' or '_': multilink: invalid
 }

@@ -103,7 +103,7 @@ func (h *host) attributes(name string) netlink.LinkAttrs {
 func (h *host) add(device netlink.Link) (int, error) {
 	name := device.Attrs().Name
 	if err := h.links.LinkAdd(device); err != nil {
-		return 0, fmt.Errorf("make %s %q: %w", device.Type(), name, explain(err))
+		return 0, fmt.Errorf("create %s %q: %w", device.Type(), name, explain(err))
 	}
 	made, err := h.links.LinkByName(name)
 	if err != nil {

@@ -114,7 +114,7 @@ func (p *Plane) Switch(name string, hold time.Duration) error {
 		return fmt.Errorf("switch to %q: %w", name, multilink.ErrUnknownLink)
 	}
 	if hold < 0 {
-		return fmt.Errorf("switch to %q: hold: want 0 or more, got %v: %w", name, hold, multilink.ErrInvalid)
+		return fmt.Errorf("switch to %q: hold: must be 0 or more, got %v: %w", name, hold, multilink.ErrInvalid)
 	}
 	p.preferred, p.preferredUntil = name, p.now()+hold
 	p.decideAllLocked("switched by hand")

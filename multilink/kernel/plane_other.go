@@ -24,5 +24,5 @@ func Open(ctx context.Context, config Config) (*Plane, error) {
 
 // Available returns [multilink.ErrUnsupported]: only Linux has such a plane.
 func Available() error {
-	return fmt.Errorf("a plane of the kernel takes Linux, not %s: %w", runtime.GOOS, multilink.ErrUnsupported)
+	return fmt.Errorf("a plane of the kernel requires Linux, got %s: %w", runtime.GOOS, multilink.ErrUnsupported)
 }

@@ -32,7 +32,7 @@ func bridgeName(c multilink.PortConfig) string { return cmp.Or(c.Bridge, c.Name)
 // portMTU returns the MTU of a port, given the largest that the links carry.
 func portMTU(c multilink.PortConfig, most int) (int, error) {
 	if c.MTU > most {
-		return 0, fmt.Errorf("port %q: mtu: want at most %d, which is what the links carry in one piece, got %d: %w",
+		return 0, fmt.Errorf("port %q: mtu: must be at most %d, which is what the links carry in one piece, got %d: %w",
 			c.Name, most, c.MTU, multilink.ErrUnsupported)
 	}
 	return cmp.Or(c.MTU, most), nil

@@ -78,7 +78,7 @@ func (p *Plane) peerStatus(to *peer, tunnels map[string]map[multilink.Key]wgtype
 			LastChange: p.begun.Add(w.changed), Reason: w.reason,
 		}
 		if most := w.path.Length() - segmentOverhead; most < p.port.mtu {
-			seen.Reason = fmt.Sprintf("it swallows long frames: want an MTU of the port of at most %d, got %d", most, p.port.mtu)
+			seen.Reason = fmt.Sprintf("it swallows long frames: the MTU of the port must be %d at most, got %d", most, p.port.mtu)
 		}
 		if known := w.path.Known(); known > 0 {
 			seen.PathMTU = known + outerHeaders(tunnel)

@@ -140,14 +140,14 @@ func HostChecks() []Check[HostHarness] {
 						return err
 					}
 					_, err = host.Port(h.context(), h.Port)
-					if err := errors.Join(refused("make it twice", err, multilink.ErrDuplicate), port.Close()); err != nil {
+					if err := errors.Join(refused("create it twice", err, multilink.ErrDuplicate), port.Close()); err != nil {
 						return err
 					}
 				}
 				bad := h.Port
 				bad.Name = "a name that is too long"
 				_, err := host.Port(h.context(), bad)
-				return refused("make one with a bad name", err, multilink.ErrInvalid)
+				return refused("create one with a bad name", err, multilink.ErrInvalid)
 			}),
 		},
 		{
@@ -167,7 +167,7 @@ func HostChecks() []Check[HostHarness] {
 				}
 				made, err := host.Port(h.context(), h.Port)
 				if err != nil {
-					return fmt.Errorf("make the port afterwards: %w", err)
+					return fmt.Errorf("create the port afterwards: %w", err)
 				}
 				return made.Close()
 			}),
@@ -182,7 +182,7 @@ func HostChecks() []Check[HostHarness] {
 					}
 					port, err := host.Port(h.context(), h.Port)
 					if err != nil {
-						return errors.Join(fmt.Errorf("make port: %w", err), host.Close())
+						return errors.Join(fmt.Errorf("create port: %w", err), host.Close())
 					}
 					for range 2 {
 						if err := host.Close(); err != nil {

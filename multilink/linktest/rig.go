@@ -43,7 +43,7 @@ func (r *rig) end() (*end, error) {
 	var address netip.Addr
 	e.underlay, address, err = r.h.Underlay(n, multilink.UnderlayConfig{Link: r.h.Link, PrivateKey: key})
 	if err != nil {
-		return nil, fmt.Errorf("make underlay %d: %w", n, err)
+		return nil, fmt.Errorf("create underlay %d: %w", n, err)
 	}
 	e.at = netip.AddrPortFrom(address, e.underlay.Port())
 	r.ends = append(r.ends, e)
@@ -232,7 +232,7 @@ func inOrder(t *tunnel, first uint64, count, size int) error {
 // refused checks an error.
 func refused(what string, err, want error) error {
 	if !errors.Is(err, want) {
-		return fmt.Errorf("%s: want an error that wraps %q, got %v", what, want, err)
+		return fmt.Errorf("%s: must be an error that wraps %q, got %v", what, want, err)
 	}
 	return nil
 }

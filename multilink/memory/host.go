@@ -40,19 +40,19 @@ func (h *Host) Port(ctx context.Context, config multilink.PortConfig) (multilink
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("make port %q: %w", config.Name, err)
+		return nil, fmt.Errorf("create port %q: %w", config.Name, err)
 	}
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
 	if h.closed {
-		return nil, fmt.Errorf("make port %q: %w", config.Name, multilink.ErrClosed)
+		return nil, fmt.Errorf("create port %q: %w", config.Name, multilink.ErrClosed)
 	}
 	if h.ports[config.Name] != nil || h.interfaces[config.Name] != nil {
-		return nil, fmt.Errorf("make port %q: %w", config.Name, multilink.ErrDuplicate)
+		return nil, fmt.Errorf("create port %q: %w", config.Name, multilink.ErrDuplicate)
 	}
 	for _, member := range config.Members {
 		if h.interfaces[member] == nil {
-			return nil, fmt.Errorf("make port %q: join member %q: %w", config.Name, member, multilink.ErrUnknownLink)
+			return nil, fmt.Errorf("create port %q: join member %q: %w", config.Name, member, multilink.ErrUnknownLink)
 		}
 	}
 	plug := &plug{config: config}
@@ -134,7 +134,7 @@ func (h *Host) Links(ctx context.Context) ([]multilink.LinkInfo, error) {
 // the link's name.
 func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (multilink.Underlay, error) {
 	fail := func(cause error) (multilink.Underlay, error) {
-		return nil, fmt.Errorf("make underlay of link %q: %w", config.Link, cause)
+		return nil, fmt.Errorf("create underlay of link %q: %w", config.Link, cause)
 	}
 	if err := ctx.Err(); err != nil {
 		return fail(err)
@@ -159,7 +159,7 @@ func (h *Host) Underlay(ctx context.Context, config multilink.UnderlayConfig) (m
 	case i == nil:
 		return fail(fmt.Errorf("interface %q: %w", name, multilink.ErrUnknownLink))
 	case config.LinkMTU < 0 || config.LinkMTU > 65535:
-		return fail(fmt.Errorf("link mtu: want 0 to 65535, got %d: %w", config.LinkMTU, multilink.ErrInvalid))
+		return fail(fmt.Errorf("link mtu: must be 0 to 65535, got %d: %w", config.LinkMTU, multilink.ErrInvalid))
 	}
 	port, err := h.freePortLocked(i, config.Port)
 	if err != nil {

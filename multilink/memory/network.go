@@ -62,7 +62,7 @@ func (n *Network) AddLink(name string, mtu int) error {
 	case !settings.ValidName(name):
 		return fmt.Errorf("add link %q: name: %w", name, multilink.ErrInvalid)
 	case mtu < 0 || mtu > 65535:
-		return fmt.Errorf("add link %q: mtu: want 0 to 65535, got %d: %w", name, mtu, multilink.ErrInvalid)
+		return fmt.Errorf("add link %q: mtu: must be 0 to 65535, got %d: %w", name, mtu, multilink.ErrInvalid)
 	case mtu == 0:
 		mtu = 1500
 	}

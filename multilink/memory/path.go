@@ -60,19 +60,19 @@ func (i Impairment) Check() error {
 	fraction := func(v float64) bool { return v >= 0 && v <= 1 }
 	switch {
 	case !fraction(i.Loss):
-		return fmt.Errorf("loss: want 0 to 1, got %v: %w", i.Loss, multilink.ErrInvalid)
+		return fmt.Errorf("loss: must be 0 to 1, got %v: %w", i.Loss, multilink.ErrInvalid)
 	case !fraction(i.Reorder):
-		return fmt.Errorf("reorder: want 0 to 1, got %v: %w", i.Reorder, multilink.ErrInvalid)
+		return fmt.Errorf("reorder: must be 0 to 1, got %v: %w", i.Reorder, multilink.ErrInvalid)
 	case !fraction(i.Duplicate):
-		return fmt.Errorf("duplicate: want 0 to 1, got %v: %w", i.Duplicate, multilink.ErrInvalid)
+		return fmt.Errorf("duplicate: must be 0 to 1, got %v: %w", i.Duplicate, multilink.ErrInvalid)
 	case i.Delay < 0 || i.Jitter < 0:
-		return fmt.Errorf("delay and jitter: want 0 or more, got %v and %v: %w", i.Delay, i.Jitter, multilink.ErrInvalid)
+		return fmt.Errorf("delay and jitter: must be 0 or more, got %v and %v: %w", i.Delay, i.Jitter, multilink.ErrInvalid)
 	case i.MTU < 0:
-		return fmt.Errorf("mtu: want 0 or more, got %d: %w", i.MTU, multilink.ErrInvalid)
+		return fmt.Errorf("mtu: must be 0 or more, got %d: %w", i.MTU, multilink.ErrInvalid)
 	case i.Queue < 0:
-		return fmt.Errorf("queue: want 0 or more, got %d: %w", i.Queue, multilink.ErrInvalid)
+		return fmt.Errorf("queue: must be 0 or more, got %d: %w", i.Queue, multilink.ErrInvalid)
 	case i.Rate > 0 && i.Rate < 1000:
-		return fmt.Errorf("rate: want 1000 or more, got %d: %w", i.Rate, multilink.ErrInvalid)
+		return fmt.Errorf("rate: must be 1000 or more, got %d: %w", i.Rate, multilink.ErrInvalid)
 	}
 	return nil
 }

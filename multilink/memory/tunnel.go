@@ -52,7 +52,7 @@ func (u *underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	case receive == nil:
 		return fail(fmt.Errorf("receive: %w", multilink.ErrInvalid))
 	case peer.Keepalive < 0:
-		return fail(fmt.Errorf("keepalive: want 0 or more, got %v: %w", peer.Keepalive, multilink.ErrInvalid))
+		return fail(fmt.Errorf("keepalive: must be 0 or more, got %v: %w", peer.Keepalive, multilink.ErrInvalid))
 	}
 	t := &tunnel{
 		underlay: u,

@@ -72,7 +72,7 @@ func (c *Config) normalise() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("node: Config."+format, args...)) }
 	if c.Role != Server && c.Role != Client {
-		bad("Role: want %q or %q, got %q", Server, Client, c.Role)
+		bad("Role: must be %q or %q, got %q", Server, Client, c.Role)
 	}
 	if c.Plane == nil {
 		bad("Plane: is required")
@@ -81,21 +81,21 @@ func (c *Config) normalise() error {
 		bad("Documents: are required")
 	}
 	if !settings.ValidName(c.Port.Name) || len(c.Port.Name) > 15 {
-		bad("Port.Name: want 1 to 15 letters, digits, '.', '-' or '_', got %q", c.Port.Name)
+		bad("Port.Name: must be 1 to 15 letters, digits, '.', '-' or '_', got %q", c.Port.Name)
 	}
 	if c.Role == Client && len(c.Port.Addresses) > 0 {
 		bad("Port.Addresses: a client gets its addresses from the server")
 	}
 	for i, address := range c.Port.Addresses {
 		if !address.IsValid() || !desired.HostIn(address) {
-			bad("Port.Addresses[%d]: want the address of a host and the length of its network's prefix, got %v", i, address)
+			bad("Port.Addresses[%d]: must be the address of a host and the length of its network's prefix, got %v", i, address)
 		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.MaxClients < 0 {
-		bad("MaxClients: want 0 or more, got %d", c.MaxClients)
+		bad("MaxClients: must be 0 or more, got %d", c.MaxClients)
 	}
 	c.MaxClients = cmp.Or(c.MaxClients, DefaultClients)
 	if c.Resolve == nil {

@@ -283,7 +283,7 @@ func TestOpen_refusesUnusableStoredSettings(t *testing.T) {
 func TestNode_Health_namesAMissingRight(t *testing.T) {
 	p := nodetest.NewPlane("wlan0")
 	lacks := func(multilink.State) error {
-		return nodetest.Wrap("make device: needs CAP_NET_ADMIN", multilink.ErrDenied)
+		return nodetest.Wrap("create device: needs CAP_NET_ADMIN", multilink.ErrDenied)
 	}
 	p.Before = lacks
 	i := nodetest.Begin(t, nodetest.NewConfig(node.Server, p, storage.NewMemoryDocuments()))

@@ -56,17 +56,17 @@ func (c Bond) Check() error {
 	}
 	switch {
 	case c.Policy != "" && !c.Policy.Valid():
-		return bad("policy", "want one of %v, got %q", Policies(), c.Policy)
+		return bad("policy", "must be one of %v, got %q", Policies(), c.Policy)
 	case c.Reselect != "" && c.Reselect != ReselectAlways && c.Reselect != ReselectBetter && c.Reselect != ReselectFailure:
-		return bad("reselect", "want always, better or failure, got %q", c.Reselect)
+		return bad("reselect", "must be always, better or failure, got %q", c.Reselect)
 	case c.WaitToRestore < 0 || c.WaitToRestore > time.Hour:
-		return bad("wait_to_restore", "want 0 to 1h, got %v", c.WaitToRestore)
+		return bad("wait_to_restore", "must be 0 to 1h, got %v", c.WaitToRestore)
 	case c.ReplayBytes < 0 || c.ReplayBytes > 1<<30:
-		return bad("replay_bytes", "want 0 to 1 GiB, got %d", c.ReplayBytes)
+		return bad("replay_bytes", "must be 0 to 1 GiB, got %d", c.ReplayBytes)
 	case c.ReplayAge < 0 || c.ReplayAge > 10*time.Second:
-		return bad("replay_age", "want 0 to 10s, got %v", c.ReplayAge)
+		return bad("replay_age", "must be 0 to 10s, got %v", c.ReplayAge)
 	case c.Copies < 0:
-		return bad("copies", "want 0 or more, got %d", c.Copies)
+		return bad("copies", "must be 0 or more, got %d", c.Copies)
 	}
 	return nil
 }

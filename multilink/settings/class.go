@@ -75,19 +75,19 @@ func (c Class) Check() error {
 	}
 	switch {
 	case !ValidName(c.Name):
-		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Name)
+		return bad("name", "must be 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Name)
 	case c.Policy != "" && !c.Policy.Valid():
-		return bad("policy", "want one of %v, got %q", Policies(), c.Policy)
+		return bad("policy", "must be one of %v, got %q", Policies(), c.Policy)
 	case c.Copies < 0:
-		return bad("copies", "want 0 or more, got %d", c.Copies)
+		return bad("copies", "must be 0 or more, got %d", c.Copies)
 	case c.MaxDelay < 0 || c.MaxDelay > maxClassAge:
-		return bad("max_delay", "want 0 to %v, got %v", maxClassAge, c.MaxDelay)
+		return bad("max_delay", "must be 0 to %v, got %v", maxClassAge, c.MaxDelay)
 	case c.Weight < 0 || c.Weight > maxWeight:
-		return bad("weight", "want 0 to %d, got %d", maxWeight, c.Weight)
+		return bad("weight", "must be 0 to %d, got %d", maxWeight, c.Weight)
 	}
 	for i, link := range c.Links {
 		if !ValidName(link) {
-			return bad(fmt.Sprintf("links[%d]", i), "want a link's name, got %q", link)
+			return bad(fmt.Sprintf("links[%d]", i), "must be the name of a link, got %q", link)
 		}
 	}
 	for i, rule := range c.Match {
@@ -102,28 +102,28 @@ func (c Class) Check() error {
 func (r Rule) problem() (field, want string) {
 	switch {
 	case r.VLAN > 4094:
-		return "vlan", fmt.Sprintf("want 1 to 4094, got %d", r.VLAN)
+		return "vlan", fmt.Sprintf("must be 1 to 4094, got %d", r.VLAN)
 	case r.EtherType != 0 && r.EtherType < 1536:
-		return "ether_type", fmt.Sprintf("want 1536 or more, as less is a length, got %d", r.EtherType)
+		return "ether_type", fmt.Sprintf("must be 1536 or more, got %d", r.EtherType)
 	case vlanTag(r.EtherType):
-		return "ether_type", fmt.Sprintf("want one behind VLAN tags, got %#x", r.EtherType)
+		return "ether_type", fmt.Sprintf("must be the one behind VLAN tags, got %#x", r.EtherType)
 	case r.Protocol < 0 || r.Protocol > 255:
-		return "protocol", fmt.Sprintf("want 0 to 255, got %d", r.Protocol)
+		return "protocol", fmt.Sprintf("must be 0 to 255, got %d", r.Protocol)
 	case r.MinSize < 0:
-		return "min_size", fmt.Sprintf("want 0 or more, got %d", r.MinSize)
+		return "min_size", fmt.Sprintf("must be 0 or more, got %d", r.MinSize)
 	case r.MaxSize < 0 || (r.MaxSize != 0 && r.MaxSize < r.MinSize):
-		return "max_size", fmt.Sprintf("want min_size or more, got %d", r.MaxSize)
+		return "max_size", fmt.Sprintf("must be min_size or more, got %d", r.MaxSize)
 	case r.Source.IsValid() && r.Destination.IsValid() && r.Source.Addr().Is4() != r.Destination.Addr().Is4():
-		return "destination", fmt.Sprintf("want a prefix of the source's family, got %v", r.Destination)
+		return "destination", fmt.Sprintf("must be a prefix of the source's family, got %v", r.Destination)
 	}
 	for i, v := range r.Priority {
 		if v < 0 || v > 7 {
-			return fmt.Sprintf("priority[%d]", i), fmt.Sprintf("want 0 to 7, got %d", v)
+			return fmt.Sprintf("priority[%d]", i), fmt.Sprintf("must be 0 to 7, got %d", v)
 		}
 	}
 	for i, v := range r.DSCP {
 		if v < 0 || v > 63 {
-			return fmt.Sprintf("dscp[%d]", i), fmt.Sprintf("want 0 to 63, got %d", v)
+			return fmt.Sprintf("dscp[%d]", i), fmt.Sprintf("must be 0 to 63, got %d", v)
 		}
 	}
 	if field, want := portProblem("source_ports", r.SourcePorts); field != "" {
@@ -141,7 +141,7 @@ func vlanTag(etherType uint16) bool {
 func portProblem(name string, ranges []PortRange) (field, want string) {
 	for i, p := range ranges {
 		if p.First > p.Last {
-			return fmt.Sprintf("%s[%d]", name, i), fmt.Sprintf("want the first not above the last, got %d to %d", p.First, p.Last)
+			return fmt.Sprintf("%s[%d]", name, i), fmt.Sprintf("must not begin above its end, got %d to %d", p.First, p.Last)
 		}
 	}
 	return "", ""

@@ -88,23 +88,23 @@ func (c Link) Check() error {
 	}
 	switch {
 	case !ValidName(c.Name):
-		return bad("name", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Name)
+		return bad("name", "must be 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Name)
 	case c.Interface != "" && !ValidName(c.Interface):
-		return bad("interface", "want 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Interface)
+		return bad("interface", "must be 1 to %d letters, digits, '.', '-' or '_', got %q", maxLinkName, c.Interface)
 	case c.Kind != WiFi && c.Kind != Mesh && c.Kind != FiveG && c.Kind != Ethernet:
-		return bad("kind", "want wifi, mesh, 5g or ethernet, got %q", c.Kind)
+		return bad("kind", "must be wifi, mesh, 5g or ethernet, got %q", c.Kind)
 	case c.Priority < 0 || c.Priority > 1_000_000:
-		return bad("priority", "want 0 to 1000000, got %d", c.Priority)
+		return bad("priority", "must be 0 to 1000000, got %d", c.Priority)
 	case c.Cost < 0:
-		return bad("cost", "want 0 or more, got %d", c.Cost)
+		return bad("cost", "must be 0 or more, got %d", c.Cost)
 	case c.Probe.Interval != 0 && (c.Probe.Interval < MinProbeInterval || c.Probe.Interval > MaxProbeInterval):
-		return bad("probe.interval", "want %v to %v, got %v", MinProbeInterval, MaxProbeInterval, c.Probe.Interval)
+		return bad("probe.interval", "must be %v to %v, got %v", MinProbeInterval, MaxProbeInterval, c.Probe.Interval)
 	case c.Probe.Multiplier != 0 && (c.Probe.Multiplier < 2 || c.Probe.Multiplier > 255):
-		return bad("probe.multiplier", "want 2 to 255, got %d", c.Probe.Multiplier)
+		return bad("probe.multiplier", "must be 2 to 255, got %d", c.Probe.Multiplier)
 	case !(c.MaxLoss >= 0 && c.MaxLoss <= 1):
-		return bad("max_loss", "want 0 to 1, got %v", c.MaxLoss)
+		return bad("max_loss", "must be 0 to 1, got %v", c.MaxLoss)
 	case c.MaxRTT < 0:
-		return bad("max_rtt", "want 0 or more, got %v", c.MaxRTT)
+		return bad("max_rtt", "must be 0 or more, got %v", c.MaxRTT)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (t *tunnel) check(verb string, packet []byte) error {
 	case t.closed.Load():
 		return fmt.Errorf("%s over %q: %w", verb, t.under.link, multilink.ErrClosed)
 	case len(packet) < multilink.HeaderSize || len(packet) > maxPacket:
-		return fmt.Errorf("%s over %q: want a packet of %d to %d bytes, got %d: %w", verb, t.under.link,
+		return fmt.Errorf("%s over %q: must be a packet of %d to %d bytes, got %d: %w", verb, t.under.link,
 			multilink.HeaderSize, maxPacket, len(packet), multilink.ErrInvalid)
 	}
 	return nil

@@ -156,17 +156,17 @@ func check(config multilink.UnderlayConfig, o *Options) (multilink.Key, error) {
 	}
 	switch {
 	case config.Interface != "" && !settings.ValidName(config.Interface):
-		return bad("interface %q: want letters, digits, '.', '-' or '_'", config.Interface)
+		return bad("interface %q: must be letters, digits, '.', '-' or '_'", config.Interface)
 	case config.LinkMTU != 0 && (config.LinkMTU < minMTU || config.LinkMTU > maxMTU):
-		return bad("link MTU: want %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
+		return bad("link MTU: must be %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
 	case config.PrivateKey.IsZero():
 		return bad("private key: is missing")
 	case o.ReceiveBuffer < 0:
-		return bad("receive buffer: want 0 or more, got %d", o.ReceiveBuffer)
+		return bad("receive buffer: must be 0 or more, got %d", o.ReceiveBuffer)
 	case o.SendBuffer < 0:
-		return bad("send buffer: want 0 or more, got %d", o.SendBuffer)
+		return bad("send buffer: must be 0 or more, got %d", o.SendBuffer)
 	case o.Retry != 0 && o.Retry < minRetry:
-		return bad("retry: want %v or more, got %v", minRetry, o.Retry)
+		return bad("retry: must be %v or more, got %v", minRetry, o.Retry)
 	}
 	if o.Retry == 0 {
 		o.Retry = defaultRetry
@@ -203,11 +203,11 @@ func (u *Underlay) Open(peer multilink.TunnelPeer, receive func(packets [][]byte
 	case peer.PublicKey == u.public:
 		return invalid("public key: is our own")
 	case peer.Keepalive < 0 || peer.Keepalive > maxKeepalive:
-		return invalid("keepalive: want 0 to " + maxKeepalive.String())
+		return invalid("keepalive: must be 0 to " + maxKeepalive.String())
 	case peer.Endpoint.IsValid() && (peer.Endpoint.Port() == 0 || peer.Endpoint.Addr().IsUnspecified()):
-		return invalid("endpoint: want an address and a port, got " + peer.Endpoint.String())
+		return invalid("endpoint: must be an address and a port, got " + peer.Endpoint.String())
 	case !validZone(peer.Endpoint.Addr().Zone()):
-		return invalid("endpoint: want the name of an interface as the zone")
+		return invalid("endpoint: must have the name of an interface as the zone")
 	case receive == nil:
 		return invalid("receive: is missing")
 	}

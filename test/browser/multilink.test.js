@@ -192,10 +192,10 @@ test("a client attaches with what the server answered, on a phone", async (t) =>
   await topic("Server");
   await page.getByRole("link", { name: "Attach" }).click();
   await page.getByLabel("URL of the server").fill("http://203.0.113.9:3333");
-  await page.getByLabel("What the server answered").fill("nonsense");
+  await page.getByLabel("Response of the server").fill("nonsense");
   await page.getByRole("button", { name: "Attach" }).click();
   await page.getByRole("alert").filter({ hasText: "JSON" }).waitFor();
-  await page.getByLabel("What the server answered").fill(provision);
+  await page.getByLabel("Response of the server").fill(provision);
   await page.getByRole("button", { name: "Attach" }).click();
   await page.getByText("Attached to http://203.0.113.9:3333 as gw-1: connected by wlan0").waitFor();
   await page.locator("#unpaired", { hasText: "eth0: this client has it, and the server has not" }).waitFor();

@@ -32,7 +32,7 @@ type Bond struct {
 // are ErrDuplicate.
 func New(config settings.Bond, links []settings.Link, epoch uint64, now time.Time) (*Bond, error) {
 	if epoch == 0 {
-		return nil, fmt.Errorf("make bond: epoch: want a random number, got 0: %w", fault.ErrInvalid)
+		return nil, fmt.Errorf("create bond: epoch: must be a random number, got 0: %w", fault.ErrInvalid)
 	}
 	b := &Bond{core: core{
 		epoch: epoch, clock: clock{start: now}, members: members{lastSlot: -1}, pool: packet.NewPool(),
@@ -48,10 +48,10 @@ func New(config settings.Bond, links []settings.Link, epoch uint64, now time.Tim
 
 	var nothing Output
 	if err := b.Configure(now, config, nil, &nothing); err != nil {
-		return nil, fmt.Errorf("make bond: %w", err)
+		return nil, fmt.Errorf("create bond: %w", err)
 	}
 	if err := b.SetLinks(now, links, &nothing); err != nil {
-		return nil, fmt.Errorf("make bond: %w", err)
+		return nil, fmt.Errorf("create bond: %w", err)
 	}
 	for _, packet := range nothing.Packets {
 		packet.Buffer.Release()
@@ -72,7 +72,7 @@ func (b *Bond) Configure(now time.Time, config settings.Bond, classes []settings
 		return err
 	}
 	if len(classes) > math.MaxInt16 {
-		return fmt.Errorf("classes: want %d at most, got %d: %w", math.MaxInt16, len(classes), fault.ErrInvalid)
+		return fmt.Errorf("classes: must be %d at most, got %d: %w", math.MaxInt16, len(classes), fault.ErrInvalid)
 	}
 	for _, c := range classes {
 		if (c.Policy != "" && !c.Policy.Valid()) || c.Copies < 0 || c.MaxDelay < 0 {
@@ -189,7 +189,7 @@ func (b *Bond) Switch(now time.Time, link string, hold time.Duration, out *Outpu
 	case !ok:
 		return fmt.Errorf("switch to %q: %w", link, fault.ErrUnknownLink)
 	case hold <= 0:
-		return fmt.Errorf("switch to %q: hold: want more than 0, got %v: %w", link, hold, fault.ErrInvalid)
+		return fmt.Errorf("switch to %q: hold: must be more than 0, got %v: %w", link, hold, fault.ErrInvalid)
 	case b.links[id].state != status.Up && b.links[id].state != status.Suspect:
 		return fmt.Errorf("switch to %q: it is %s: %w", link, b.links[id].state, fault.ErrLinkDown)
 	}

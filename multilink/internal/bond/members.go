@@ -110,7 +110,7 @@ func (m *members) mask(names []string) uint32 {
 // checkLinks reports the first link that a bond cannot have.
 func checkLinks(links []settings.Link) error {
 	if len(links) > packet.MaxLinks {
-		return fmt.Errorf("set links: want %d at most, got %d: %w", packet.MaxLinks, len(links), fault.ErrInvalid)
+		return fmt.Errorf("set links: must be %d at most, got %d: %w", packet.MaxLinks, len(links), fault.ErrInvalid)
 	}
 	for i, link := range links {
 		if err := link.Check(); err != nil {

@@ -58,7 +58,7 @@ func NewClassifier(classes []settings.Class) (*Classifier, error) {
 		names[class.Name] = true
 		if len(class.Match) == 0 {
 			if c.otherwise >= 0 {
-				return nil, fmt.Errorf("class %q: match: want rules, as class %q has none already: %w",
+				return nil, fmt.Errorf("class %q: match: must not be empty, because class %q has no rules: %w",
 					class.Name, classes[c.otherwise].Name, fault.ErrInvalid)
 			}
 			c.otherwise = i

@@ -31,7 +31,7 @@ func ExampleNewClassifier() {
 	fmt.Println(err)
 	// Output:
 	// voice
-	// class "voice": match[1].dscp[0]: want 0 to 63, got 99: multilink: invalid
+	// class "voice": match[1].dscp[0]: must be 0 to 63, got 99: multilink: invalid
 }
 
 func with(s packetSpec, change func(*packetSpec)) packetSpec {
@@ -169,25 +169,25 @@ func TestClassifier_Classify_hashesTheConversation(t *testing.T) {
 
 func TestNewClassifier_namesABadClass(t *testing.T) {
 	for want, class := range map[string]settings.Class{
-		`class "": name: want 1 to 32 letters, digits, '.', '-' or '_', got ""`: {},
-		`class "a": policy: want one of`:                                        {Name: "a", Policy: "best"},
-		`class "a": copies: want 0 or more, got -1`:                             {Name: "a", Copies: -1},
-		`class "a": max_delay: want 0 to 1m0s, got -1ns`:                        {Name: "a", MaxDelay: -time.Nanosecond},
-		`class "a": weight: want 0 to 1000, got 1001`:                           {Name: "a", Weight: 1001},
-		`class "a": links[1]: want a link's name, got "b c"`:                    {Name: "a", Links: []string{"b", "b c"}},
-		`class "a": match[0].vlan: want 1 to 4094, got 4095`: {Name: "a",
+		`class "": name: must be 1 to 32 letters, digits, '.', '-' or '_', got ""`: {},
+		`class "a": policy: must be one of`:                                        {Name: "a", Policy: "best"},
+		`class "a": copies: must be 0 or more, got -1`:                             {Name: "a", Copies: -1},
+		`class "a": max_delay: must be 0 to 1m0s, got -1ns`:                        {Name: "a", MaxDelay: -time.Nanosecond},
+		`class "a": weight: must be 0 to 1000, got 1001`:                           {Name: "a", Weight: 1001},
+		`class "a": links[1]: must be the name of a link, got "b c"`:               {Name: "a", Links: []string{"b", "b c"}},
+		`class "a": match[0].vlan: must be 1 to 4094, got 4095`: {Name: "a",
 			Match: []settings.Rule{{VLAN: 4095}}},
-		`class "a": match[0].ether_type: want 1536 or more, as less is a length, got 1500`: {Name: "a",
+		`class "a": match[0].ether_type: must be 1536 or more, got 1500`: {Name: "a",
 			Match: []settings.Rule{{EtherType: 1500}}},
-		`class "a": match[0].ether_type: want one behind VLAN tags, got 0x8100`: {Name: "a", Match: []settings.Rule{{EtherType: 0x8100}}},
-		`class "a": match[0].priority[0]: want 0 to 7, got 8`:                   {Name: "a", Match: []settings.Rule{{Priority: []int{8}}}},
-		`class "a": match[1].dscp[2]: want 0 to 63, got 64`: {Name: "a",
+		`class "a": match[0].ether_type: must be the one behind VLAN tags, got 0x8100`: {Name: "a", Match: []settings.Rule{{EtherType: 0x8100}}},
+		`class "a": match[0].priority[0]: must be 0 to 7, got 8`:                       {Name: "a", Match: []settings.Rule{{Priority: []int{8}}}},
+		`class "a": match[1].dscp[2]: must be 0 to 63, got 64`: {Name: "a",
 			Match: []settings.Rule{{}, {DSCP: []int{0, 63, 64}}}},
-		`class "a": match[0].protocol: want 0 to 255, got 256`: {Name: "a", Match: []settings.Rule{{Protocol: 256}}},
-		`class "a": match[0].source_ports[0]: want the first not above the last, got 2 to 1`: {Name: "a",
+		`class "a": match[0].protocol: must be 0 to 255, got 256`: {Name: "a", Match: []settings.Rule{{Protocol: 256}}},
+		`class "a": match[0].source_ports[0]: must not begin above its end, got 2 to 1`: {Name: "a",
 			Match: []settings.Rule{{SourcePorts: []settings.PortRange{{First: 2, Last: 1}}}}},
-		`class "a": match[0].max_size: want min_size or more, got 9`: {Name: "a", Match: []settings.Rule{{MinSize: 10, MaxSize: 9}}},
-		`class "a": match[0].destination: want a prefix of the source's family, got ::/0`: {Name: "a",
+		`class "a": match[0].max_size: must be min_size or more, got 9`: {Name: "a", Match: []settings.Rule{{MinSize: 10, MaxSize: 9}}},
+		`class "a": match[0].destination: must be a prefix of the source's family, got ::/0`: {Name: "a",
 			Match: []settings.Rule{{Source: netip.MustParsePrefix("0.0.0.0/0"), Destination: netip.MustParsePrefix("::/0")}}},
 	} {
 		_, err := ethernet.NewClassifier([]settings.Class{class})

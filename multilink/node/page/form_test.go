@@ -118,10 +118,10 @@ func TestNewHandler_showsWhatIsWrongWithAForm(t *testing.T) {
 		{"/new", "Interface: unknown interface", url.Values{"name": {"nix0"}, "endpoint": {"h:1"}}, http.StatusBadRequest},
 		{"/new", "Probe every (ms): want a number, got", url.Values{"name": {"mesh0"}, "probe.interval_ms": {"x"}}, http.StatusBadRequest},
 		{"/links/wlan0", "Endpoint: a server needs the HOST:PORT", url.Values{}, http.StatusBadRequest},
-		{"/policy", "want one of", url.Values{"policy": {"none"}}, http.StatusBadRequest},
+		{"/policy", "must be one of", url.Values{"policy": {"none"}}, http.StatusBadRequest},
 		{"/switch", "Link: no link &#34;x&#34; is managed.", url.Values{"link": {"x"}, "hold_s": {"5"}}, http.StatusNotFound},
-		{"/switch", "For (seconds): want 0 to 86400, got", url.Values{"link": {"wlan0"}, "hold_s": {"1e6"}}, http.StatusBadRequest},
-		{"/clients/new", "Public key: want a public key", url.Values{"public_key": {"x"}}, http.StatusBadRequest},
+		{"/switch", "For (seconds): must be 0 to 86400, got", url.Values{"link": {"wlan0"}, "hold_s": {"1e6"}}, http.StatusBadRequest},
+		{"/clients/new", "Public key: must be a public key", url.Values{"public_key": {"x"}}, http.StatusBadRequest},
 	} {
 		w := v.open("POST", c.path, c.form)
 		require.Equal(t, c.status, w.Code, w.Body)
@@ -161,7 +161,7 @@ func TestNewHandler_admitsAClientAndShowsItsKeysOnce(t *testing.T) {
 	require.Contains(t, at.get("/").Body.String(), "Not attached")
 	w = at.open("POST", "/attach", url.Values{"object": {object}, "server": {"no URL"}})
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "URL of the server: want the URL of the server")
+	require.Contains(t, w.Body.String(), "URL of the server: must be the URL of the server")
 	require.NotContains(t, w.Body.String(), made.PrivateKey, "it is not sent back")
 	at.submit("/attach", url.Values{"object": {object}}, "./#clients")
 	require.Contains(t, at.get("/").Body.String(), "Attached to http://example.com as gw-1")
@@ -173,7 +173,7 @@ func TestNewHandler_admitsAClientAndShowsItsKeysOnce(t *testing.T) {
 	require.Contains(t, v.get("/").Body.String(), `action="./clients/gw-1/enable"`)
 	v.submit("/clients/gw-1/enable", nil, "../../#clients")
 	v.submit("/clients/gw-1/delete", nil, "../../#clients")
-	require.Contains(t, v.get("/").Body.String(), "There is no client yet.")
+	require.Contains(t, v.get("/").Body.String(), "No clients yet.")
 }
 
 func TestNewHandler_pagesItsClients(t *testing.T) {

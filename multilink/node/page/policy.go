@@ -110,9 +110,9 @@ func (p *pages) switchTo(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case err != nil:
 	case !end && link == "":
-		err = fault.Wrong("link", "there is no link to switch to")
+		err = fault.Wrong("link", "must be the name of a link")
 	case !(hold >= 0 && hold <= desired.LongestHold.Seconds()):
-		err = fault.Wrong("hold_s", "want 0 to %.0f, got %v", desired.LongestHold.Seconds(), hold)
+		err = fault.Wrong("hold_s", "must be 0 to %.0f, got %v", desired.LongestHold.Seconds(), hold)
 	default:
 		err = p.node.Switch(r.Context(), link, time.Duration(hold*float64(time.Second)))
 	}

@@ -62,7 +62,7 @@ func count(text string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > events.Kept {
-		return 0, fault.Wrong("last", "want a number of events, %d at most, got %.40q", events.Kept, text)
+		return 0, fault.Wrong("last", "must be a number of events, %d at most, got %.40q", events.Kept, text)
 	}
 	return n, nil
 }
@@ -74,7 +74,7 @@ func yes(text string) (bool, error) {
 	case "true", "1":
 		return true, nil
 	}
-	return false, fault.Wrong("status", "want true or false, got %.40q", text)
+	return false, fault.Wrong("status", "must be true or false, got %.40q", text)
 }
 
 // eventRecord is an event as it is shown.

@@ -136,7 +136,7 @@ func (r *API) switchTo(w http.ResponseWriter, req *http.Request) error {
 	hold := time.Minute
 	if form.Hold != nil {
 		if !(*form.Hold >= 0 && *form.Hold <= desired.LongestHold.Seconds()) {
-			return fault.Wrong("hold_s", "want 0 to %.0f, got %v", desired.LongestHold.Seconds(), *form.Hold)
+			return fault.Wrong("hold_s", "must be 0 to %.0f, got %v", desired.LongestHold.Seconds(), *form.Hold)
 		}
 		hold = time.Duration(*form.Hold * float64(time.Second))
 	}

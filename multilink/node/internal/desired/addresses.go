@@ -67,7 +67,7 @@ func addressesFor(asked []string, server []netip.Prefix, clients []*Client) ([]n
 		return free, nil
 	}
 	if len(asked) > maxAddresses {
-		return nil, fault.Wrong("addresses", "want %d at most, got %d", maxAddresses, len(asked))
+		return nil, fault.Wrong("addresses", "must be %d at most, got %d", maxAddresses, len(asked))
 	}
 	made := make([]netip.Prefix, 0, len(asked))
 	for i, text := range asked {
@@ -79,7 +79,7 @@ func addressesFor(asked []string, server []netip.Prefix, clients []*Client) ([]n
 		if len(server) > 0 && !slices.ContainsFunc(server, func(s netip.Prefix) bool {
 			return s.Masked().Contains(address.Addr()) && HostIn(netip.PrefixFrom(address.Addr(), s.Bits()))
 		}) {
-			return nil, fault.Wrong(at, "%v is no host in the server's network, which is %v", address.Addr(), masked(server))
+			return nil, fault.Wrong(at, "must be a host in the server's network %[2]v, got %[1]v", address.Addr(), masked(server))
 		}
 		if by, ok := inUse[address.Addr()]; ok {
 			return nil, fault.Clash(at, "%v is the address of %s", address.Addr(), by)
@@ -92,7 +92,7 @@ func addressesFor(asked []string, server []netip.Prefix, clients []*Client) ([]n
 
 // parseAddress reads "10.9.0.2/24", or "10.9.0.2", whose prefix is the server's.
 func parseAddress(text string, server []netip.Prefix) (netip.Prefix, error) {
-	const want = "want the address of a host and the length of its network's prefix, such as 10.9.0.2/24, got %.60q"
+	const want = "must be the address of a host and the length of its network's prefix, such as 10.9.0.2/24, got %.60q"
 	if !strings.Contains(text, "/") {
 		address, err := netip.ParseAddr(text)
 		if err != nil || !HostIn(netip.PrefixFrom(address, address.BitLen())) || address.Zone() != "" {

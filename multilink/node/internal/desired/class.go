@@ -69,7 +69,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	}
 	value, err := strconv.ParseUint(text, 0, 16)
 	if err != nil {
-		return fmt.Errorf("want a number such as 6 or \"0x88cc\", or a name such as \"tcp\", got %.40s", data)
+		return fmt.Errorf("must be a number such as 6 or \"0x88cc\", or a name such as \"tcp\", got %.40s", data)
 	}
 	*n = number(value)
 	return nil
@@ -91,7 +91,7 @@ func (p *ports) UnmarshalJSON(data []byte) error {
 	from, errFrom := strconv.ParseUint(strings.TrimSpace(first), 10, 16)
 	to, errTo := strconv.ParseUint(strings.TrimSpace(last), 10, 16)
 	if errFrom != nil || errTo != nil || from > to {
-		return fmt.Errorf("want a port such as 80, or a range such as \"1000-2000\", got %.40s", data)
+		return fmt.Errorf("must be a port such as 80, or a range such as \"1000-2000\", got %.40s", data)
 	}
 	p.First, p.Last = uint16(from), uint16(to)
 	return nil
@@ -108,7 +108,7 @@ func (p ports) MarshalJSON() ([]byte, error) {
 // classConfigs checks the classes and returns them in the form of the plane.
 func classConfigs(forms []Class, links []Link) ([]settings.Class, error) {
 	if len(forms) > maxClasses {
-		return nil, fault.Wrong("", "want %d classes at most, got %d", maxClasses, len(forms))
+		return nil, fault.Wrong("", "must be %d classes at most, got %d", maxClasses, len(forms))
 	}
 	classes := make([]settings.Class, 0, len(forms))
 	rest := -1
@@ -130,7 +130,7 @@ func classConfigs(forms []Class, links []Link) ([]settings.Class, error) {
 		}
 		if len(class.Match) == 0 {
 			if rest >= 0 {
-				return nil, fault.Wrong(at+".match", "class %q has no rules already, and takes what no other one does", forms[rest].Name)
+				return nil, fault.Wrong(at+".match", "must not be empty, because class %q has no rules", forms[rest].Name)
 			}
 			rest = i
 		}
@@ -150,15 +150,15 @@ func (f *Class) config(at string) (settings.Class, error) {
 	}
 	switch {
 	case !settings.ValidName(f.Name):
-		return c, fault.Wrong(at+".name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", f.Name)
+		return c, fault.Wrong(at+".name", "must be 1 to 32 letters, digits, '.', '-' or '_', got %q", f.Name)
 	case f.Policy != "" && !slices.Contains(settings.Policies(), f.Policy):
-		return c, fault.Wrong(at+".policy", "want one of %v, got %q", settings.Policies(), f.Policy)
+		return c, fault.Wrong(at+".policy", "must be one of %v, got %q", settings.Policies(), f.Policy)
 	case f.Copies < 0:
-		return c, fault.Wrong(at+".copies", "want 0 or more, got %d", f.Copies)
+		return c, fault.Wrong(at+".copies", "must be 0 or more, got %d", f.Copies)
 	case f.Weight < 0 || f.Weight > 1000:
-		return c, fault.Wrong(at+".weight", "want 0 to 1000, got %d", f.Weight)
+		return c, fault.Wrong(at+".weight", "must be 0 to 1000, got %d", f.Weight)
 	case len(f.Match) > maxRules:
-		return c, fault.Wrong(at+".match", "want %d rules at most, got %d", maxRules, len(f.Match))
+		return c, fault.Wrong(at+".match", "must be %d rules at most, got %d", maxRules, len(f.Match))
 	}
 	for i := range f.Match {
 		rule, err := f.Match[i].config(fmt.Sprintf("%s.match[%d]", at, i))
@@ -180,7 +180,7 @@ func (f *Rule) config(at string) (settings.Rule, error) {
 			continue
 		}
 		if !prefix.IsValid() {
-			return r, fault.Wrong(at+"."+field, "want a prefix such as 10.0.0.0/8")
+			return r, fault.Wrong(at+"."+field, "must be a prefix such as 10.0.0.0/8")
 		}
 		if field == "source" {
 			r.Source = prefix.Masked()
@@ -199,15 +199,15 @@ func (f *Rule) config(at string) (settings.Rule, error) {
 	}
 	switch {
 	case f.VLAN < 0 || f.VLAN > 4094:
-		return r, fault.Wrong(at+".vlan", "want 1 to 4094, got %d", f.VLAN)
+		return r, fault.Wrong(at+".vlan", "must be 1 to 4094, got %d", f.VLAN)
 	case outside(f.Priority, 7):
-		return r, fault.Wrong(at+".pcp", "want 0 to 7, got %v", f.Priority)
+		return r, fault.Wrong(at+".pcp", "must be 0 to 7, got %v", f.Priority)
 	case outside(f.DSCP, 63):
-		return r, fault.Wrong(at+".dscp", "want 0 to 63, got %v", f.DSCP)
+		return r, fault.Wrong(at+".dscp", "must be 0 to 63, got %v", f.DSCP)
 	case f.Protocol > 255:
-		return r, fault.Wrong(at+".protocol", "want 0 to 255, got %d", f.Protocol)
+		return r, fault.Wrong(at+".protocol", "must be 0 to 255, got %d", f.Protocol)
 	case f.MinSize < 0 || f.MaxSize < 0 || (f.MaxSize != 0 && f.MaxSize < f.MinSize):
-		return r, fault.Wrong(at+".max_size", "want sizes of 0 or more, the largest not below the smallest")
+		return r, fault.Wrong(at+".max_size", "must be 0 or more, and not below min_size")
 	}
 	return r, nil
 }

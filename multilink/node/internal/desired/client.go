@@ -90,12 +90,12 @@ func (p *Provision) check(own multilink.Key) (attachmentKeys, error) {
 	var err error
 	if p.PrivateKey != "" {
 		if k.private, err = multilink.ParseKey(p.PrivateKey); err != nil || k.private.IsZero() {
-			return k, fault.Wrong("private_key", "want 32 bytes in base64")
+			return k, fault.Wrong("private_key", "must be 32 bytes in base64")
 		}
 	}
 	public, err := k.private.PublicKey()
 	if err != nil {
-		return k, fault.Wrong("private_key", "it is no Curve25519 key")
+		return k, fault.Wrong("private_key", "must be a Curve25519 key")
 	}
 	given, err := parsePublic("public_key", p.PublicKey)
 	switch {
@@ -113,19 +113,19 @@ func (p *Provision) check(own multilink.Key) (attachmentKeys, error) {
 		return k, fault.Wrong("server_public_key", "it is the client's own")
 	}
 	if !settings.ValidName(p.Name) {
-		return k, fault.Wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", p.Name)
+		return k, fault.Wrong("name", "must be 1 to 32 letters, digits, '.', '-' or '_', got %q", p.Name)
 	}
 	at, err := url.Parse(p.Server)
 	if err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" || at.User != nil {
-		return k, fault.Wrong("server", "want the URL of the server, such as https://192.0.2.1:3333, without a password")
+		return k, fault.Wrong("server", "must be the URL of the server, such as https://192.0.2.1:3333, without a password")
 	}
 	if len(p.Addresses) > maxAddresses {
-		return k, fault.Wrong("addresses", "want %d at most, got %d", maxAddresses, len(p.Addresses))
+		return k, fault.Wrong("addresses", "must be %d at most, got %d", maxAddresses, len(p.Addresses))
 	}
 	for i, address := range p.Addresses {
 		if !address.IsValid() || !HostIn(address) {
 			return k, fault.Wrong(fmt.Sprintf("addresses[%d]", i),
-				"want the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
+				"must be the address of a host and the length of its network's prefix, such as 10.9.0.2/24")
 		}
 	}
 	return k, p.checkLinks(k.psk)
@@ -133,12 +133,12 @@ func (p *Provision) check(own multilink.Key) (attachmentKeys, error) {
 
 func (p *Provision) checkLinks(psk map[string]multilink.Key) error {
 	if len(p.Links) == 0 || len(p.Links) > MaxLinks {
-		return fault.Wrong("links", "want 1 to %d, got %d", MaxLinks, len(p.Links))
+		return fault.Wrong("links", "must be 1 to %d, got %d", MaxLinks, len(p.Links))
 	}
 	for i, link := range p.Links {
 		at := fmt.Sprintf("links[%d].", i)
 		if !settings.ValidName(link.Name) {
-			return fault.Wrong(at+"name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", link.Name)
+			return fault.Wrong(at+"name", "must be 1 to 32 letters, digits, '.', '-' or '_', got %q", link.Name)
 		}
 		if slices.ContainsFunc(p.Links[:i], func(l ProvisionLink) bool { return l.Name == link.Name }) {
 			return fault.Wrong(at+"name", "%q is there twice", link.Name)
@@ -152,7 +152,7 @@ func (p *Provision) checkLinks(psk map[string]multilink.Key) error {
 		}
 		key, err := multilink.ParseKey(link.PSK)
 		if err != nil {
-			return fault.Wrong(at+"psk", "want 32 bytes in base64")
+			return fault.Wrong(at+"psk", "must be 32 bytes in base64")
 		}
 		psk[link.Name] = key
 	}
@@ -163,7 +163,7 @@ func (p *Provision) checkLinks(psk map[string]multilink.Key) error {
 func parsePublic(field, text string) (multilink.Key, error) {
 	key, err := multilink.ParseKey(text)
 	if err != nil || key.IsZero() {
-		return multilink.Key{}, fault.Wrong(field, "want a public key: 32 bytes in base64, 44 characters")
+		return multilink.Key{}, fault.Wrong(field, "must be a public key: 32 bytes in base64, 44 characters")
 	}
 	return key, nil
 }

@@ -38,14 +38,14 @@ func misread(data []byte, offset int64, err error) error {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	switch {
 	case errors.As(err, &syntax):
-		return fault.Wrong("", "the body is no JSON: %v, at %s", syntax, place(data, syntax.Offset))
+		return fault.Wrong("", "the body must be JSON: %v, at %s", syntax, place(data, syntax.Offset))
 	case errors.As(err, &kind):
-		return fault.Wrong(kind.Field, "want %s, got a JSON %s, at %s", inWords(kind.Type.String()), kind.Value, place(data, kind.Offset))
+		return fault.Wrong(kind.Field, "must be %s, got a JSON %s, at %s", inWords(kind.Type.String()), kind.Value, place(data, kind.Offset))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrong("", "the body is no JSON: it ends too early, at %s", place(data, int64(len(data))))
+		return fault.Wrong("", "the body must be JSON: it ends too early, at %s", place(data, int64(len(data))))
 	}
 	if name, ok := strings.CutPrefix(text, "unknown field "); ok {
-		return fault.Wrong(strings.Trim(name, `"`), "there is no such field")
+		return fault.Wrong(strings.Trim(name, `"`), "unknown field")
 	}
 	return fault.Wrong("", "the body is not understood: %s, at %s", text, place(data, offset))
 }

@@ -85,7 +85,7 @@ func (s *Settings) checkClient(made *Client, most int) error {
 		return fault.Clash("", "there are %d clients, which is the most", most)
 	}
 	if !settings.ValidName(made.Name) {
-		return fault.Wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %.100q", made.Name)
+		return fault.Wrong("name", "must be 1 to 32 letters, digits, '.', '-' or '_', got %.100q", made.Name)
 	}
 	if s.PublicKey() == made.key {
 		return fault.Clash("public_key", "it is the server's own")

@@ -143,7 +143,7 @@ func OrderLinks(order []string) Edit {
 			return Outcome{Event: done}, nil
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(order)), slices.Sorted(slices.Values(have))) {
-			return Outcome{}, fault.Clash("order", "want each of the managed links once, which are [%s], got [%.1000s]",
+			return Outcome{}, fault.Clash("order", "must name each managed link once, [%s], got [%.1000s]",
 				strings.Join(have, " "), strings.Join(order, " "))
 		}
 		for i, name := range order {

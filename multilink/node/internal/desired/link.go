@@ -52,7 +52,7 @@ func (p Probe) Shown(metered bool) Probe {
 func milliseconds(field string, ms float64) (time.Duration, error) {
 	const most = 24 * time.Hour
 	if !(ms >= 0 && ms <= float64(most.Milliseconds())) {
-		return 0, fault.Wrong(field, "want 0 to %d, got %v", most.Milliseconds(), ms)
+		return 0, fault.Wrong(field, "must be 0 to %d, got %v", most.Milliseconds(), ms)
 	}
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
@@ -118,7 +118,7 @@ func (l *Link) config(role Role) (settings.Link, error) {
 		return c, err
 	}
 	if !settings.ValidName(l.Name) {
-		return c, fault.Wrong("name", "want 1 to 32 letters, digits, '.', '-' or '_', got %q", l.Name)
+		return c, fault.Wrong("name", "must be 1 to 32 letters, digits, '.', '-' or '_', got %q", l.Name)
 	}
 	if err := c.Check(); err != nil {
 		return c, &fault.Fault{Kind: fault.Malformed, Field: faultyField(err, l.Name), Detail: err.Error(), Err: err}
@@ -137,7 +137,7 @@ func (l *Link) config(role Role) (settings.Link, error) {
 	}
 	if l.Listen != nil {
 		if *l.Listen < 0 || *l.Listen > 65535 {
-			return c, fault.Wrong("listen", "want a port, 0 to 65535, got %d", *l.Listen)
+			return c, fault.Wrong("listen", "must be a port, 0 to 65535, got %d", *l.Listen)
 		}
 		c.Listen = uint16(*l.Listen)
 	}
@@ -161,23 +161,23 @@ func faultyField(err error, name string) string {
 func splitEndpoint(endpoint string) (host string, port uint16, err error) {
 	host, number, err := net.SplitHostPort(endpoint)
 	if err != nil {
-		return "", 0, fmt.Errorf("want HOST:PORT, got %q", endpoint)
+		return "", 0, fmt.Errorf("must be HOST:PORT, got %q", endpoint)
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, fmt.Errorf("want a port of 1 to 65535, got %q", number)
+		return "", 0, fmt.Errorf("must be a port of 1 to 65535, got %q", number)
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.IsUnspecified() || address.IsMulticast() {
-			return "", 0, fmt.Errorf("%v is no address of a host", address)
+			return "", 0, fmt.Errorf("%v is not the address of a host", address)
 		}
 		if zone := address.Zone(); zone != "" && !settings.ValidName(zone) {
-			return "", 0, fmt.Errorf("%.60q is no name of an interface", zone)
+			return "", 0, fmt.Errorf("%.60q is not the name of an interface", zone)
 		}
 		return host, uint16(n), nil
 	}
 	if !validHost(host) {
-		return "", 0, fmt.Errorf("want an address or a host's name, got %q", host)
+		return "", 0, fmt.Errorf("must be an address or a host's name, got %q", host)
 	}
 	return host, uint16(n), nil
 }
