@@ -100,12 +100,9 @@ func (s *linuxSocket) prepare(fd int) error {
 			return fmt.Errorf("mark datagrams: %w", err)
 		}
 	}
-	// Smaller buffers than configured cost speed, and nothing else.
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, s.receiveBuffer) != nil {
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, s.receiveBuffer)
-	}
-	if s.sendBuffer != 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, s.sendBuffer) != nil {
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, s.sendBuffer)
+	// A smaller buffer costs speed, and nothing else.
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
 	}
 	return nil
 }

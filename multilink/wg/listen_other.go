@@ -51,11 +51,7 @@ func listen(device string, port uint16, o Options, rs *remotes) (sockets, carrie
 		if err != nil {
 			return nil, 0, err
 		}
-		// Smaller buffers than configured cost speed, and nothing else.
-		_ = c.SetReadBuffer(o.ReceiveBuffer)
-		if o.SendBuffer != 0 {
-			_ = c.SetWriteBuffer(o.SendBuffer)
-		}
+		_ = c.SetReadBuffer(receiveBuffer) // a smaller buffer costs speed, and nothing else
 		return &plainSocket{conn: c, remotes: rs}, uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
 	})
 	return s, nil, err

@@ -43,7 +43,7 @@ func openPlain(t *testing.T, rs *remotes) sockets {
 		if err != nil {
 			return nil, 0, err
 		}
-		if err := c.SetReadBuffer(defaultReceiveBuffer); err != nil {
+		if err := c.SetReadBuffer(receiveBuffer); err != nil {
 			return nil, 0, err
 		}
 		return &plainSocket{conn: c, remotes: rs}, uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
@@ -58,7 +58,6 @@ func TestSocket_keepsTheOrderOfDatagrams(t *testing.T) {
 	}
 	for name, o := range map[string]Options{"offload": {}, "single": {NoOffload: true}} {
 		open[name] = func(rs *remotes) sockets {
-			o.ReceiveBuffer = defaultReceiveBuffer
 			s, _, err := listen("", 0, o, rs)
 			require.NoError(t, err)
 			return s

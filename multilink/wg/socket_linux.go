@@ -31,13 +31,11 @@ type udpConn struct {
 // linuxSocket moves up to batch datagrams with a system call. The kernel's
 // socket below it may be replaced.
 type linuxSocket struct {
-	network       string
-	device        string
-	mark          uint32
-	receiveBuffer int
-	sendBuffer    int
-	noOffload     bool
-	remotes       *remotes
+	network   string
+	device    string
+	mark      uint32
+	noOffload bool
+	remotes   *remotes
 
 	live    atomic.Pointer[udpConn]
 	mu      sync.Mutex // held while live is replaced
@@ -51,7 +49,7 @@ var _ socket = (*linuxSocket)(nil)
 func newLinuxSocket(network, device string, o Options, rs *remotes) *linuxSocket {
 	s := &linuxSocket{
 		network: network, device: device, mark: o.Mark, remotes: rs,
-		receiveBuffer: o.ReceiveBuffer, sendBuffer: o.SendBuffer, noOffload: o.NoOffload,
+		noOffload: o.NoOffload,
 	}
 	s.writers.New = func() any { return newWriter() }
 	return s

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	defaultMTU           = 1500
-	minMTU               = 576 // what every IPv4 host takes, RFC 791
-	maxMTU               = 65535
-	defaultRetry         = time.Second
-	minRetry             = 100 * time.Millisecond
-	defaultReceiveBuffer = 4 << 20
-	maxKeepalive         = 65535 * time.Second
+	defaultMTU    = 1500
+	minMTU        = 576 // what every IPv4 host takes, RFC 791
+	maxMTU        = 65535
+	defaultRetry  = time.Second
+	minRetry      = 100 * time.Millisecond
+	receiveBuffer = 4 << 20 // of a socket, in bytes; without CAP_NET_ADMIN the limit of the system holds
+	maxKeepalive  = 65535 * time.Second
 
 	// manyPeers is from how many on Stats does not read from WireGuard each time, which
 	// answers about all of them, but only when the last answer is as old as
@@ -45,12 +45,6 @@ type Options struct {
 	// Mark of the datagrams (SO_MARK), for policy routing. Linux only, and needs
 	// CAP_NET_ADMIN or CAP_NET_RAW. Zero means none.
 	Mark uint32
-	// ReceiveBuffer of each socket, in bytes. Zero is 4 MiB. Without
-	// CAP_NET_ADMIN the system's limit holds.
-	ReceiveBuffer int
-	// SendBuffer of each socket, in bytes: what waits there is ahead of every
-	// probe. Zero leaves the system's default.
-	SendBuffer int
 	// NoOffload has every datagram cross the socket by itself, for systems whose
 	// drivers do UDP_SEGMENT or UDP_GRO badly.
 	NoOffload bool
@@ -161,18 +155,11 @@ func check(config multilink.UnderlayConfig, o *Options) (multilink.Key, error) {
 		return bad("link MTU: must be %d to %d, got %d", minMTU, maxMTU, config.LinkMTU)
 	case config.PrivateKey.IsZero():
 		return bad("private key: is missing")
-	case o.ReceiveBuffer < 0:
-		return bad("receive buffer: must be 0 or more, got %d", o.ReceiveBuffer)
-	case o.SendBuffer < 0:
-		return bad("send buffer: must be 0 or more, got %d", o.SendBuffer)
 	case o.Retry != 0 && o.Retry < minRetry:
 		return bad("retry: must be %v or more, got %v", minRetry, o.Retry)
 	}
 	if o.Retry == 0 {
 		o.Retry = defaultRetry
-	}
-	if o.ReceiveBuffer == 0 {
-		o.ReceiveBuffer = defaultReceiveBuffer
 	}
 	return config.PrivateKey.PublicKey()
 }

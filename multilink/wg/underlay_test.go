@@ -354,12 +354,10 @@ func TestOpen_refusesBadConfigs(t *testing.T) {
 		config multilink.UnderlayConfig
 		opts   *wg.Options
 	}{
-		"no key":         {},
-		"MTU":            {config: multilink.UnderlayConfig{PrivateKey: key, LinkMTU: 100}},
-		"interface":      {config: multilink.UnderlayConfig{PrivateKey: key, Interface: "a/b"}},
-		"retry":          {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{Retry: 1}},
-		"receive buffer": {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{ReceiveBuffer: -1}},
-		"send buffer":    {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{SendBuffer: -1}},
+		"no key":    {},
+		"MTU":       {config: multilink.UnderlayConfig{PrivateKey: key, LinkMTU: 100}},
+		"interface": {config: multilink.UnderlayConfig{PrivateKey: key, Interface: "a/b"}},
+		"retry":     {config: multilink.UnderlayConfig{PrivateKey: key}, opts: &wg.Options{Retry: 1}},
 	} {
 		_, err := wg.Open(t.Context(), c.config, c.opts)
 		require.ErrorIs(t, err, multilink.ErrInvalid, name)
