@@ -28,7 +28,7 @@ func (f *faultSchedule) step() (done bool, err error) {
 	defer f.mu.Unlock()
 	f.steps++
 	switch {
-	case f.at == 0 || f.steps < f.at || f.steps > f.at && !f.dead:
+	case f.at == 0 || f.steps < f.at || (f.steps > f.at && !f.dead):
 		return true, nil
 	case f.steps == f.at:
 		return f.late, errFault

@@ -40,7 +40,7 @@ func newGuard(c entity.Config) *guard {
 	}
 	for i := range c.Plugins {
 		p := &c.Plugins[i]
-		if !authenticators[p.Name] || p.Enabled != nil && !*p.Enabled || p.Consumer != nil {
+		if !authenticators[p.Name] || (p.Enabled != nil && !*p.Enabled) || p.Consumer != nil {
 			continue
 		}
 		at := place{p.Name, idOf(p.Service), idOf(p.Route)}
@@ -97,7 +97,7 @@ func refusesAnonymous(p *entity.Plugin, route *entity.Route, path string) bool {
 	if named := text(config.Anonymous); named != "" && named != "null" {
 		return false
 	}
-	if text(config.UnauthAction) == "pass" || slices.Contains(route.Methods, "OPTIONS") && text(config.RunOnPreflight) == "false" {
+	if text(config.UnauthAction) == "pass" || (slices.Contains(route.Methods, "OPTIONS") && text(config.RunOnPreflight) == "false") {
 		return false
 	}
 	var filters string

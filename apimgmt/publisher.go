@@ -71,7 +71,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("apimgmt: Config.Gateway is required")
 	}
 	if base, err := url.Parse(c.GatewayURL); err != nil || base.Host == "" || base.User != nil ||
-		base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
+		(base.Scheme != "http" && base.Scheme != "https") || base.RawQuery != "" || base.Fragment != "" {
 		return c, errors.New("apimgmt: Config.GatewayURL: expected http://HOST or https://HOST, with a path or not")
 	}
 	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")

@@ -41,7 +41,7 @@ func (p *Publisher) List(ctx context.Context, q Query) (list []Record, more bool
 	for _, key := range current.keys[start:] {
 		r := current.records[key]
 		inState := func(e edition) bool { return e.State == q.State }
-		if q.State != "" && !slices.ContainsFunc(r.Versions, inState) || !r.matches(text) {
+		if (q.State != "" && !slices.ContainsFunc(r.Versions, inState)) || !r.matches(text) {
 			continue
 		}
 		if len(list) == q.Limit {

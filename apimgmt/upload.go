@@ -274,7 +274,7 @@ func (p *Publisher) prepareUpload(ctx context.Context, current *snapshot, c *can
 	if err := served.fillIn(); err != nil {
 		return nil, nil, refused(opPublish, c.Enabler, err)
 	}
-	next.routing = c.state.Routed() || old != nil && old.State.Routed()
+	next.routing = c.state.Routed() || (old != nil && old.State.Routed())
 	if err := p.routing.prepare(ctx, current, next, c.definition.Version(), served); err != nil {
 		return nil, nil, err
 	}

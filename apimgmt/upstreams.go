@@ -25,7 +25,7 @@ type Upstreams struct {
 
 func (u Upstreams) check() error {
 	for i, host := range u.Hosts {
-		if rest := strings.TrimPrefix(host, "*."); rest == "" || strings.ContainsAny(rest, "*/: ") && !isAddress(rest) {
+		if rest := strings.TrimPrefix(host, "*."); rest == "" || (strings.ContainsAny(rest, "*/: ") && !isAddress(rest)) {
 			return fmt.Errorf("apimgmt: Config.Upstreams.Hosts[%d]: %q is no host", i, host)
 		}
 	}

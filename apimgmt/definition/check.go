@@ -72,7 +72,7 @@ func (c *checker) dialects(n *document.Node) {
 		c.dialects(item)
 	}
 	for _, member := range n.Members {
-		if member.Key == "$schema" || member.Key == "jsonSchemaDialect" && n.Parent() == nil {
+		if member.Key == "$schema" || (member.Key == "jsonSchemaDialect" && n.Parent() == nil) {
 			dialect, ok := member.Value.Str()
 			known := strings.HasPrefix(dialect, "https://json-schema.org/draft/") || strings.HasPrefix(dialect, "http://json-schema.org/draft-") ||
 				strings.HasPrefix(dialect, "https://spec.openapis.org/oas/3.1/")

@@ -65,7 +65,7 @@ func effective(c entity.Config, r entity.Route) map[string]string {
 		for _, p := range c.Plugins {
 			onRoute := p.Route != nil && p.Route.ID == r.ID
 			onService := p.Service != nil && r.Service != nil && p.Service.ID == r.Service.ID && p.Route == nil
-			if *p.Enabled && (route && onRoute || !route && onService) {
+			if *p.Enabled && ((route && onRoute) || (!route && onService)) {
 				made[p.Name] = string(p.Config)
 			}
 		}

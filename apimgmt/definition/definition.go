@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
@@ -21,7 +20,6 @@ var ErrLimit = errors.New("definition: limit exceeded")
 // Definition is a checked OpenAPI file. It does not change, and may be used by
 // several goroutines at once.
 type Definition struct {
-	raw        []byte
 	root       *document.Node
 	format     document.Format
 	servers    []string
@@ -46,9 +44,6 @@ type Operation struct {
 	// without. It says nothing about what the gateway does.
 	DeclaresSecurity bool `json:"declaresSecurity"`
 }
-
-// Bytes returns a copy of the file.
-func (d *Definition) Bytes() []byte { return bytes.Clone(d.raw) }
 
 // JSON returns the definition as JSON without spaces, secrets included.
 func (d *Definition) JSON() []byte { return d.root.AppendJSON(nil) }

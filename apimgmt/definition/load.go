@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +93,7 @@ func Load(ctx context.Context, data []byte, limits Limits) (*Definition, error) 
 	if err := newRendering(c).validate(ctx); err != nil {
 		return nil, err
 	}
-	d := &Definition{raw: bytes.Clone(data), root: root, format: format, operations: c.found, warnings: c.warnings}
+	d := &Definition{root: root, format: format, operations: c.found, warnings: c.warnings}
 	for _, address := range c.addresses(root.Get("servers")) {
 		d.servers = append(d.servers, address.String())
 	}

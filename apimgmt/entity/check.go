@@ -46,7 +46,7 @@ func (s subject) nameField(field, name string) {
 }
 
 func isWord(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') || (r >= '0' && r <= '9')
 }
 
 func (s subject) meta(m *Meta) {

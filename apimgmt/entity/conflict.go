@@ -126,7 +126,7 @@ func sameRequests(a, b *Route) bool {
 }
 
 func bothEmptyOrOverlap(a, b []string) bool {
-	return len(a) == 0 && len(b) == 0 || overlap(a, b)
+	return (len(a) == 0 && len(b) == 0) || overlap(a, b)
 }
 
 func overlap(a, b []string) bool {

@@ -5,10 +5,6 @@ import (
 	"slices"
 )
 
-// OwnerTag is the tag by which all entities of an owner are known, such as those
-// of one published API.
-func OwnerTag(owner string) string { return "owner:" + owner }
-
 // Tagged returns the entities that have a tag, in the order that they had, not
 // normalised: they may refer to others that are not among them.
 func (c Config) Tagged(tag string) Config {

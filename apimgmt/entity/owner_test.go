@@ -21,9 +21,9 @@ func api(name string, paths ...string) entity.Config {
 }
 
 func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
-	base, err := entity.Config{}.Replace(entity.OwnerTag("a"), api("a", "/a/x", "/a/y"))
+	base, err := entity.Config{}.Replace("owner:a", api("a", "/a/x", "/a/y"))
 	require.NoError(t, err)
-	base, err = base.Replace(entity.OwnerTag("b"), api("b", "/b/x"))
+	base, err = base.Replace("owner:b", api("b", "/b/x"))
 	require.NoError(t, err)
 	base.Services[0].CreatedAt = 7
 	for _, route := range base.Routes {
@@ -32,7 +32,7 @@ func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
 		}
 		base.Plugins = append(base.Plugins, entity.Plugin{Name: "cors", Route: &entity.Ref{ID: route.ID}})
 	}
-	next, err := base.Replace(entity.OwnerTag("a"), api("a", "/a/x", "/a/z"))
+	next, err := base.Replace("owner:a", api("a", "/a/x", "/a/z"))
 	require.NoError(t, err)
 
 	names := []string{}
@@ -44,7 +44,7 @@ func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
 	require.EqualValues(t, 7, next.Services[0].CreatedAt)
 	require.Equal(t, []string{"owner:a"}, next.Services[0].Tags)
 
-	without, err := next.Without(entity.OwnerTag("a"))
+	without, err := next.Without("owner:a")
 	require.NoError(t, err)
 	require.Len(t, without.Services, 1)
 	require.Len(t, without.Routes, 1)
@@ -52,9 +52,9 @@ func TestConfig_Replace_keepsOtherEntities(t *testing.T) {
 }
 
 func TestConfig_Replace_refusesTheNameOfAnotherOwner(t *testing.T) {
-	base, err := entity.Config{}.Replace(entity.OwnerTag("a"), api("a", "/a/x"))
+	base, err := entity.Config{}.Replace("owner:a", api("a", "/a/x"))
 	require.NoError(t, err)
-	_, err = base.Replace(entity.OwnerTag("b"), api("a", "/b"))
+	_, err = base.Replace("owner:b", api("a", "/b"))
 	require.ErrorIs(t, err, entity.ErrConflict)
 }
 

@@ -65,7 +65,7 @@ func (x *Exchange) drain() bool {
 	if b == nil || !x.duplex || b.ended.Load() || x.response.Status == http.StatusSwitchingProtocols {
 		return true
 	}
-	if b.left() > drainBytes || b.count.Load() == 0 && x.request.Header["Expect"] != nil {
+	if b.left() > drainBytes || (b.count.Load() == 0 && x.request.Header["Expect"] != nil) {
 		return true // the server ends the connection
 	}
 	if err := flushNow(x.writer); err != nil {
@@ -125,7 +125,7 @@ func (b *requestBody) Read(p []byte) (n int, err error) {
 // toBlame reports whether a request has failed with an error because of its body:
 // the client has sent too much, or broken off, or does not go on.
 func (b *requestBody) toBlame(err error) bool {
-	return b.long.Load() || b.broken.Load() || b.waiting.Load() && isTimeout(err)
+	return b.long.Load() || b.broken.Load() || (b.waiting.Load() && isTimeout(err))
 }
 
 // onceBody is a body for one attempt. Transports of net/http may read a body after

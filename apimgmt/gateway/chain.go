@@ -100,7 +100,7 @@ func (p plugins) chain(route, service, protocol string, kinds []*Kind) chain {
 		s := step{base: firstOf(scopes, protocol, scope{route, service, ""}, scope{route, "", ""}, scope{"", service, ""}, scope{})}
 		for _, sc := range p[kind].consumers {
 			if s.consumers[sc.consumer] != nil ||
-				sc.route != "" && sc.route != route || sc.service != "" && sc.service != service {
+				(sc.route != "" && sc.route != route) || (sc.service != "" && sc.service != service) {
 				continue
 			}
 			consumer := sc.consumer
@@ -134,7 +134,7 @@ func firstOf(scopes map[scope]*instance, protocol string, order ...scope) *insta
 // as requests of HTTP.
 func (i *instance) appliesTo(protocol string) bool {
 	return len(i.entity.Protocols) == 0 || slices.Contains(i.entity.Protocols, protocol) ||
-		protocol == "http" && slices.Contains(i.entity.Protocols, "ws") || protocol == "https" && slices.Contains(i.entity.Protocols, "wss")
+		(protocol == "http" && slices.Contains(i.entity.Protocols, "ws")) || (protocol == "https" && slices.Contains(i.entity.Protocols, "wss"))
 }
 
 // access runs the chain until a plugin answers, and notes all that the request has

@@ -192,7 +192,7 @@ func (f *forwarding) retryable(err error) bool {
 
 func isTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
-	return errors.Is(err, errTimeout) || errors.As(err, &timeout) && timeout.Timeout()
+	return errors.Is(err, errTimeout) || (errors.As(err, &timeout) && timeout.Timeout())
 }
 
 // failed answers when no service did.
@@ -244,7 +244,7 @@ func fullDuplex(w http.ResponseWriter) bool {
 func (f *forwarding) reportHealth(peer *balance.Peer, status int, err error) {
 	x, body := f.x, f.body
 	pool := x.route.service.pool
-	if pool == nil || x.request.Context().Err() != nil || err != nil && body != nil && body.toBlame(err) {
+	if pool == nil || x.request.Context().Err() != nil || (err != nil && body != nil && body.toBlame(err)) {
 		return
 	}
 	spec := pool.Spec()

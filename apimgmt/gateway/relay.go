@@ -80,7 +80,7 @@ func (f *forwarding) relayPlain(response *h1.Response) {
 			n := len(backing)
 			header[name] = backing[n-1 : n : n]
 		}
-		events = events || name == "Content-Type" && strings.HasPrefix(value, "text/event-stream")
+		events = events || (name == "Content-Type" && strings.HasPrefix(value, "text/event-stream"))
 	}
 	removeNamed(header, connection)
 	if before := header["Via"]; len(before) > 0 {

@@ -285,7 +285,7 @@ func (t *table) consumer(name string) *entity.Consumer {
 
 func (t *table) key(key string, now time.Time) (entity.Key, *entity.Consumer, bool) {
 	c, ok := t.keys[sha256.Sum256([]byte(key))]
-	if !ok || c.key.TTL > 0 && now.Unix() >= c.key.CreatedAt+int64(c.key.TTL) {
+	if !ok || (c.key.TTL > 0 && now.Unix() >= c.key.CreatedAt+int64(c.key.TTL)) {
 		return entity.Key{}, nil, false
 	}
 	return *c.key, c.consumer, true

@@ -134,7 +134,7 @@ func (t *traffic) route(e *entity.Route, s *service) *routeStats {
 // otherLocked returns the account of the routes of a service that have none of their own.
 func (t *traffic) otherLocked(service string) *routeStats {
 	stats := t.others[service]
-	if service == "" || stats == nil && len(t.others) >= t.limit {
+	if service == "" || (stats == nil && len(t.others) >= t.limit) {
 		return t.other
 	}
 	if stats == nil {

@@ -105,7 +105,7 @@ func violation(format string, args ...any) *refusal {
 // validate fills in defaults, and refuses what breaks the schema.
 func (f *fake) validate(table string, e object) *refusal {
 	for name := range e {
-		ok := slices.Contains(known(table), name) || name == "instance_name" && table == "plugins" && !f.old() ||
+		ok := slices.Contains(known(table), name) || (name == "instance_name" && table == "plugins" && !f.old()) ||
 			name == "created_at" || name == "updated_at"
 		if !ok {
 			return violation("%s: unknown field", name)
@@ -184,7 +184,7 @@ func id(ref any) string {
 
 func (f *fake) unique(table string, e object) *refusal {
 	for _, field := range []string{"name", "username", "key", "instance_name"} {
-		if e[field] == nil || table == "plugins" && field == "name" {
+		if e[field] == nil || (table == "plugins" && field == "name") {
 			continue
 		}
 		for _, other := range f.tables[table] {
@@ -466,7 +466,7 @@ func (f *fake) served() map[string]string {
 		}
 		var plugins []string
 		for _, p := range f.tables["plugins"] {
-			if id(p["route"]) == r["id"] || id(p["route"]) == "" && id(p["service"]) == s["id"] {
+			if id(p["route"]) == r["id"] || (id(p["route"]) == "" && id(p["service"]) == s["id"]) {
 				settings, _ := json.Marshal(p["config"])
 				plugins = append(plugins, fmt.Sprint(p["name"], string(settings)))
 			}

@@ -246,7 +246,7 @@ func requireGuarded(t *testing.T, f *fake, old, fresh map[string]string) {
 	for route, is := range f.served() {
 		before, wasThere := old[route]
 		after, willBe := fresh[route]
-		if !(wasThere && names(is) == names(before) || willBe && names(is) == names(after)) {
+		if !((wasThere && names(is) == names(before)) || (willBe && names(is) == names(after))) {
 			t.Errorf("%s is served with %q after %v", route, names(is), f.writes)
 		}
 	}

@@ -51,7 +51,7 @@ func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 		}
 		err := g.client.make(ctx, made)
 		var refused *Error
-		if err == nil || !(errors.As(err, &refused) && refused.taken()) && !isStatus(err, http.StatusNotFound) {
+		if err == nil || (!(errors.As(err, &refused) && refused.taken()) && !isStatus(err, http.StatusNotFound)) {
 			if err == nil {
 				delete(g.seen, name)
 			}

@@ -54,4 +54,4 @@ func (g *Gateway) node(ctx context.Context) (node, error) {
 func (n node) old() bool { return n.major < 3 }
 
 // instances is whether plugins have names of instances, since Kong 3.2.
-func (n node) instances() bool { return n.major > 3 || n.major == 3 && n.minor >= 2 }
+func (n node) instances() bool { return n.major > 3 || (n.major == 3 && n.minor >= 2) }

@@ -187,7 +187,7 @@ func (g *Gateway) call(s step) call {
 
 // sent is the body of a step; what its path says is not said again.
 func (s step) sent() any {
-	if s.body == nil || s.kind != entity.KindTarget && s.kind != entity.KindKey {
+	if s.body == nil || (s.kind != entity.KindTarget && s.kind != entity.KindKey) {
 		return s.body
 	}
 	body := make(fields, len(s.body))

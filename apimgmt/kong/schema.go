@@ -99,7 +99,7 @@ func (f *field) member(name string) *field {
 // sameValue is whether two values are the same, an empty object and an empty list
 // included, which Kong does not distinguish.
 func sameValue(a, b any) bool {
-	return reflect.DeepEqual(a, b) || empty(a) && empty(b)
+	return reflect.DeepEqual(a, b) || (empty(a) && empty(b))
 }
 
 func empty(value any) bool {

@@ -41,7 +41,7 @@ func (b *breaker) left(ctx context.Context, err error, now time.Time, tried bool
 		b.trying = false
 	}
 	switch {
-	case err == nil || !errors.Is(err, ErrUnreachable) && ctx.Err() == nil:
+	case err == nil || (!errors.Is(err, ErrUnreachable) && ctx.Err() == nil):
 		b.failures = 0
 	case ctx.Err() != nil:
 		// The caller gave up; the issuer may be well.

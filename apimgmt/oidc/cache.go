@@ -110,15 +110,3 @@ func (c *cache) flush() {
 		p.mu.Unlock()
 	}
 }
-
-// size counts what is cached.
-func (c *cache) size() (entries, bytes int) {
-	for i := range c.parts {
-		p := &c.parts[i]
-		p.mu.Lock()
-		entries += p.order.Len()
-		bytes += p.bytes
-		p.mu.Unlock()
-	}
-	return entries, bytes
-}

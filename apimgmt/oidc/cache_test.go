@@ -64,3 +64,15 @@ func TestCache_evictsTheLeastRecentlyUsed(t *testing.T) {
 	require.Equal(t, 1, entries)
 	require.Equal(t, overhead+10, bytes)
 }
+
+// size counts what is cached.
+func (c *cache) size() (entries, bytes int) {
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.mu.Lock()
+		entries += p.order.Len()
+		bytes += p.bytes
+		p.mu.Unlock()
+	}
+	return entries, bytes
+}

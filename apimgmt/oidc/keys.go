@@ -66,7 +66,7 @@ func parseKeys(text []byte) (*keySet, error) {
 
 func parseKey(raw json.RawMessage) (key, bool) {
 	var jwk jose.JSONWebKey
-	if err := jwk.UnmarshalJSON(raw); err != nil || jwk.Use != "" && jwk.Use != "sig" || !jwk.IsPublic() || !jwk.Valid() {
+	if err := jwk.UnmarshalJSON(raw); err != nil || (jwk.Use != "" && jwk.Use != "sig") || !jwk.IsPublic() || !jwk.Valid() {
 		return key{}, false
 	}
 	k := key{id: jwk.KeyID, public: jwk.Key, algorithms: algorithmsOf(jwk.Key)}
@@ -110,7 +110,7 @@ func algorithmsOf(public any) []string {
 func (s *keySet) find(id, algorithm string) []key {
 	var found []key
 	for _, k := range s.keys {
-		if id != "" && k.id == id || id == "" && slices.Contains(k.algorithms, algorithm) {
+		if (id != "" && k.id == id) || (id == "" && slices.Contains(k.algorithms, algorithm)) {
 			found = append(found, k)
 		}
 	}

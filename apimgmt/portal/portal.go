@@ -58,7 +58,7 @@ type Config struct {
 // origin reads the address of a server that has no path.
 func origin(text string) (string, bool) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "\"'; ,") ||
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "\"'; ,") ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", false
 	}
@@ -81,7 +81,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("Config.URL: %q: expected http://HOST or https://HOST", c.URL)
 	}
 	gateway, err := url.Parse(c.GatewayURL)
-	if err != nil || gateway.Scheme != "http" && gateway.Scheme != "https" || gateway.Host == "" ||
+	if err != nil || (gateway.Scheme != "http" && gateway.Scheme != "https") || gateway.Host == "" ||
 		gateway.User != nil || gateway.RawQuery != "" || gateway.Fragment != "" {
 		return c, fmt.Errorf("Config.GatewayURL: %q: expected http://HOST or https://HOST, with a path or not", c.GatewayURL)
 	}

@@ -20,7 +20,7 @@ func (r row) MarshalJSON() ([]byte, error) {
 		}
 		text.WriteString(`"` + f.name + `":`)
 		v := value.FieldByIndex(f.Index)
-		if f.blank && (v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0) {
+		if f.blank && (v.IsZero() || (v.Kind() == reflect.Slice && v.Len() == 0)) {
 			text.WriteString("null")
 			continue
 		}

@@ -93,7 +93,7 @@ func refused(err error, about row) *problem {
 	var reasons []string
 	for _, f := range found {
 		reason := f.Reason
-		if about.entity == nil || f.ID != "" && f.ID != about.meta().ID {
+		if about.entity == nil || (f.ID != "" && f.ID != about.meta().ID) {
 			reason = fmt.Sprintf("%s %q: %s", f.Kind, f.Name, f.Reason)
 		}
 		p.violate(f.Field, reason)

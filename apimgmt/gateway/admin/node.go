@@ -188,7 +188,7 @@ func (s *Store) healthOfTargets(upstream *entity.Upstream, targets []*entity.Tar
 		health := "UNHEALTHY"
 		healthy, served := states[t.Target]
 		switch {
-		case !served || upstream.Healthchecks == nil && healthy:
+		case !served || (upstream.Healthchecks == nil && healthy):
 			health = "HEALTHCHECKS_OFF"
 		case healthy:
 			health = "HEALTHY"

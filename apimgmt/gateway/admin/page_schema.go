@@ -77,7 +77,7 @@ func schemaInput(prefix, name string, described schemaField) form.Field {
 
 // plain is a value as it would have been read from JSON.
 func plain(value any) any {
-	if value == nil || reflect.ValueOf(value).Kind() == reflect.Slice && reflect.ValueOf(value).Len() == 0 {
+	if value == nil || (reflect.ValueOf(value).Kind() == reflect.Slice && reflect.ValueOf(value).Len() == 0) {
 		return nil
 	}
 	text, err := json.Marshal(value)

@@ -20,7 +20,7 @@ func (t *table) sample(e row) entity.Config {
 	for _, parent := range tables() {
 		ref := e.ref(parent.kind)
 		required := t.kind == entity.KindKey || t.kind == entity.KindTarget
-		if ref == nil || *ref == nil && !required {
+		if ref == nil || (*ref == nil && !required) {
 			continue
 		}
 		p := parent.blank()
@@ -80,7 +80,7 @@ func (t *table) schemaOf() (map[string]any, error) {
 	for _, f := range structFields(given.Type()) {
 		described := describe(f.Type, f.name)
 		switch value := filled.FieldByIndex(f.Index); {
-		case f.name == "id" || described["type"] == "foreign" || f.blank && value.IsZero():
+		case f.name == "id" || described["type"] == "foreign" || (f.blank && value.IsZero()):
 		case !given.FieldByIndex(f.Index).IsZero():
 			described["required"] = t.kind != entity.KindRoute && t.kind != entity.KindConsumer
 		default:

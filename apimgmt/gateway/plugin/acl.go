@@ -47,7 +47,7 @@ func (c *acl) access(x *gateway.Exchange) *gateway.Answer {
 	}
 	groups := groupsOf(who)
 	in := func(group string) bool { return slices.Contains(groups, group) }
-	if len(c.Allow) > 0 && !slices.ContainsFunc(c.Allow, in) || slices.ContainsFunc(c.Deny, in) {
+	if (len(c.Allow) > 0 && !slices.ContainsFunc(c.Allow, in)) || slices.ContainsFunc(c.Deny, in) {
 		return gateway.Refuse(http.StatusForbidden, "You cannot consume this service")
 	}
 	if !c.HideGroupsHeader && len(groups) > 0 {

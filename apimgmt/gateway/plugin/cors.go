@@ -128,7 +128,7 @@ func (c *cors) access(x *gateway.Exchange) *gateway.Answer {
 // head sets in a response which origins may read it.
 func (c *cors) head(x *gateway.Exchange) {
 	from := x.Request().Header.Get("Origin")
-	if x.Value(c) != nil || from == "" && !c.AllowOriginAbsent {
+	if x.Value(c) != nil || (from == "" && !c.AllowOriginAbsent) {
 		return
 	}
 	header := x.Response().Header

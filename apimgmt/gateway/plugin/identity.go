@@ -59,7 +59,7 @@ func hasPrefix(text []byte, prefix string) bool {
 }
 
 func alphanumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 }
 
 // setIdentity sends the service the caller: the consumer, and its credential.

@@ -90,7 +90,7 @@ func ranges(texts []string) ([]netip.Prefix, error) {
 func (c *ipRestriction) access(x *gateway.Exchange) *gateway.Answer {
 	address := x.ClientIP().Unmap().WithZone("")
 	in := func(p netip.Prefix) bool { return p.Contains(address) }
-	if !address.IsValid() || slices.ContainsFunc(c.deny, in) || len(c.allow) > 0 && !slices.ContainsFunc(c.allow, in) {
+	if !address.IsValid() || slices.ContainsFunc(c.deny, in) || (len(c.allow) > 0 && !slices.ContainsFunc(c.allow, in)) {
 		return gateway.Refuse(c.Status, c.Message)
 	}
 	return nil

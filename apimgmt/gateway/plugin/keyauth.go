@@ -64,7 +64,7 @@ func compileKeyAuth(c *keyAuth, _ gateway.Setup) (gateway.Plugin, error) {
 	}
 	for _, name := range c.KeyNames {
 		if name == "" || strings.ContainsFunc(name, func(r rune) bool {
-			return r > 0x7f || !alphanumeric(byte(r)) && r != '-' && r != '_'
+			return r > 0x7f || (!alphanumeric(byte(r)) && r != '-' && r != '_')
 		}) {
 			return gateway.Plugin{}, fmt.Errorf("config.key_names: %q has other characters than letters, digits, - and _", name)
 		}
@@ -165,7 +165,7 @@ func withoutParameter(query, name string) string {
 func (c *keyAuth) findInBody(x *gateway.Exchange) (string, *gateway.Answer) {
 	up := x.Upstream()
 	kind, _, err := mime.ParseMediaType(x.Request().Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" && kind != "application/json" || up.Length == 0 {
+	if err != nil || (kind != "application/x-www-form-urlencoded" && kind != "application/json") || up.Length == 0 {
 		return "", nil
 	}
 	body, err := io.ReadAll(io.LimitReader(up.Body, bodyWithKey+1))

@@ -38,7 +38,7 @@ type oidcPlugin struct {
 func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 	removeIdentity(x)
 	removeCookies(x)
-	if p.skip.skips(x.Path()) || p.login != nil && p.login.recovery != "" && x.Path() == p.login.recovery {
+	if p.skip.skips(x.Path()) || (p.login != nil && p.login.recovery != "" && x.Path() == p.login.recovery) {
 		return nil
 	}
 	if p.lacks != nil {

@@ -84,7 +84,7 @@ func (p *oidcPlugin) browser(x *gateway.Exchange) *gateway.Answer {
 func (p *oidcPlugin) expired(x *gateway.Exchange, s *session, err error) *gateway.Answer {
 	const just = 30
 	var refused *oidc.Refusal
-	over := errors.As(err, &refused) && !errors.Is(err, oidc.ErrClient) || aboutToken(err)
+	over := (errors.As(err, &refused) && !errors.Is(err, oidc.ErrClient)) || aboutToken(err)
 	switch {
 	case over && x.Received().Unix()-s.Begun >= just:
 		return p.begin(x)
@@ -212,7 +212,7 @@ func redirectTo(where string, setCookies []string) *gateway.Answer {
 // navigates reports whether a request is one of a user at a browser, who can be
 // sent somewhere else, rather than of a program or a script.
 func navigates(r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {
+	if (r.Method != http.MethodGet && r.Method != http.MethodHead) || r.Header.Get("Upgrade") != "" {
 		return false
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
@@ -225,11 +225,11 @@ func navigates(r *http.Request) bool {
 // finish ends a login with the answer of the issuer. It returns nil for requests
 // that are no such answer.
 func (p *oidcPlugin) finish(x *gateway.Exchange, loggedIn bool) *gateway.Answer {
-	if p.login.callback != "" && x.Path() != p.login.callback || x.Request().Method != http.MethodGet {
+	if (p.login.callback != "" && x.Path() != p.login.callback) || x.Request().Method != http.MethodGet {
 		return nil
 	}
 	query := x.Request().URL.Query()
-	if p.login.callback == "" && (!query.Has("state") || !query.Has("code") && !query.Has("error")) {
+	if p.login.callback == "" && (!query.Has("state") || (!query.Has("code") && !query.Has("error"))) {
 		return nil
 	}
 	begun, ok := p.login.cookies.login(x, query.Get("state"), x.Received())

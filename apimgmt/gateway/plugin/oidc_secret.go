@@ -71,6 +71,6 @@ func (c *oidcConfig) resolve(known []ClientSecret) error {
 func (s ClientSecret) isFor(address string, below bool) bool {
 	return slices.ContainsFunc(s.Issuers, func(issuer string) bool {
 		rest, ok := strings.CutPrefix(address, strings.TrimSuffix(issuer, "/"))
-		return ok && (rest == "" || rest == "/" || below && unambiguous(rest))
+		return ok && (rest == "" || rest == "/" || (below && unambiguous(rest)))
 	})
 }

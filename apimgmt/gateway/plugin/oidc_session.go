@@ -112,7 +112,7 @@ func (r *renewals) do(ctx context.Context, refresh string, call func(context.Con
 	of := sha256.Sum256([]byte(refresh))
 	r.mu.Lock()
 	known, ok := r.known[of]
-	if !ok || !known.until.IsZero() && time.Now().After(known.until) {
+	if !ok || (!known.until.IsZero() && time.Now().After(known.until)) {
 		if !r.room(time.Now()) {
 			r.mu.Unlock()
 			return nil, errBusy

@@ -130,7 +130,7 @@ func (c *rateLimiting) check(config json.RawMessage) error {
 	}
 	for period, most := range []int64{c.Second, c.Minute, c.Hour, c.Day, c.Month, c.Year} {
 		l := limit{period: period, most: most}
-		if text, ok := given[l.name()]; most < 0 || most == 0 && ok && string(text) != "null" {
+		if text, ok := given[l.name()]; most < 0 || (most == 0 && ok && string(text) != "null") {
 			return fmt.Errorf("config.%s: %d is not greater than zero", l.name(), most)
 		}
 		if most == 0 {

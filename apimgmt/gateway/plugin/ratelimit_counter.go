@@ -115,14 +115,3 @@ func (p *counterPart) evict() {
 	}
 	delete(p.known, oldest)
 }
-
-// clients is how many clients are known.
-func (c *counter) clients() int {
-	n := 0
-	for i := range c.parts {
-		c.parts[i].mu.Lock()
-		n += len(c.parts[i].known)
-		c.parts[i].mu.Unlock()
-	}
-	return n
-}

@@ -59,3 +59,14 @@ func BenchmarkCounter(b *testing.B) {
 		c.take("i192.0.2.1", at)
 	}
 }
+
+// clients returns the number of known clients.
+func (c *counter) clients() int {
+	n := 0
+	for i := range c.parts {
+		c.parts[i].mu.Lock()
+		n += len(c.parts[i].known)
+		c.parts[i].mu.Unlock()
+	}
+	return n
+}

@@ -128,7 +128,7 @@ func headerStep(sort, text string) (step, error) {
 		names = append(names, s.value)
 	}
 	for _, name := range names {
-		if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !alphanumeric(byte(r)) && r != '-' && r != '_' }) {
+		if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || (!alphanumeric(byte(r)) && r != '-' && r != '_') }) {
 			return s, fmt.Errorf("%q has other characters than letters, digits, - and _", name)
 		}
 		switch http.CanonicalHeaderKey(name) {
@@ -299,7 +299,7 @@ func (s *step) parameter(pairs []pair) []pair {
 		found = true
 		kept = append(kept, p)
 	}
-	if s.sort == "append" || s.sort == "add" && !found {
+	if s.sort == "append" || (s.sort == "add" && !found) {
 		kept = append(kept, made)
 	}
 	return kept

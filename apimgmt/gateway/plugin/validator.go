@@ -271,7 +271,7 @@ func load(operation, components json.RawMessage) (*routers.Route, error) {
 
 // isScalar reports whether a parameter is neither list nor object.
 func isScalar(p *openapi3.Parameter) bool {
-	if p.In != openapi3.ParameterInQuery && p.In != openapi3.ParameterInHeader || p.Schema == nil || p.Schema.Value == nil {
+	if (p.In != openapi3.ParameterInQuery && p.In != openapi3.ParameterInHeader) || p.Schema == nil || p.Schema.Value == nil {
 		return false
 	}
 	types := p.Schema.Value.Type

@@ -104,14 +104,14 @@ func (v *validator) body(x *gateway.Exchange, input *openapi3filter.RequestValid
 	}
 	kind, _, err := mime.ParseMediaType(strings.Join(kinds, ""))
 	content := declared.Content.Get(kind)
-	if err != nil || content == nil && len(declared.Content) > 0 {
+	if err != nil || (content == nil && len(declared.Content) > 0) {
 		if up.Length < 0 && len(kinds) == 0 && !declared.Required {
 			return v.nothing(up)
 		}
 		return &invalid{`header "Content-Type"`, "the API takes no body of this type"}
 	}
 	isJSON := kind == "application/json" || strings.HasSuffix(kind, "+json")
-	if content == nil || content.Schema == nil || content.Schema.Value == nil || !isJSON && (kind != formType || !flat(content.Schema)) {
+	if content == nil || content.Schema == nil || content.Schema.Value == nil || (!isJSON && (kind != formType || !flat(content.Schema))) {
 		return nil
 	}
 	data, err := v.read(up)

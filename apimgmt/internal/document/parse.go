@@ -49,14 +49,6 @@ const (
 	YAML
 )
 
-// String is "JSON" or "YAML".
-func (f Format) String() string {
-	if f == YAML {
-		return "YAML"
-	}
-	return "JSON"
-}
-
 // Parse reads a document of either format: text that begins with a brace or a
 // bracket and is JSON is JSON, any other is YAML. Errors are of type [*position.Error].
 func Parse(data []byte, limits Limits) (*Node, Format, error) {

@@ -43,7 +43,7 @@ func IsReserved(c byte) bool { return strings.IndexByte(reserved, c) >= 0 }
 
 // IsHex reports whether a character is a hexadecimal digit.
 func IsHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f') || ('A' <= c && c <= 'F')
 }
 
 // Unhex is the value of a hexadecimal digit.

@@ -137,7 +137,7 @@ func Demo(portal, gateway string) Realm {
 func (c Config) withDefaults() (Config, error) {
 	base, err := url.Parse(c.BaseURL)
 	switch {
-	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
+	case err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" || base.RawQuery != "" ||
 		base.Fragment != "" || base.User != nil:
 		return c, fmt.Errorf("Config.BaseURL: %q: expected http://HOST/PATH or https://HOST/PATH", c.BaseURL)
 	case strings.ContainsAny(base.Path, "{}%") || base.RawPath != "":

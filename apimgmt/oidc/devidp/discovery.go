@@ -109,7 +109,7 @@ func (h *handler) userinfo(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusUnauthorized, "invalid_request", "Token not provided")
 	}
 	c, s, err := h.active(r.Context(), token)
-	if errors.Is(err, errToken) || errors.Is(err, errNoSession) || err == nil && s == nil {
+	if errors.Is(err, errToken) || errors.Is(err, errNoSession) || (err == nil && s == nil) {
 		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token", error_description="Token verification failed"`)
 		return refuse(http.StatusUnauthorized, "invalid_token", "Token verification failed")
 	}

@@ -38,7 +38,7 @@ func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 		if err != nil && !errors.Is(err, errToken) {
 			return err
 		}
-		if err != nil || c.Kind != "ID" || c.Issuer != h.issuer || bye.Client != "" && bye.Client != c.Party {
+		if err != nil || c.Kind != "ID" || c.Issuer != h.issuer || (bye.Client != "" && bye.Client != c.Party) {
 			return h.errorPage(w, http.StatusBadRequest, "The application does not say rightly who is to be signed out.")
 		}
 		bye.Client, bye.Session, hinted = c.Party, c.Session, true

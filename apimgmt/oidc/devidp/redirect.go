@@ -32,7 +32,7 @@ func checkPattern(pattern string) error {
 	exact, _ := strings.CutSuffix(pattern, "/*")
 	address, err := url.Parse(exact)
 	switch {
-	case err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" ||
+	case err != nil || (address.Scheme != "http" && address.Scheme != "https") || address.Host == "" ||
 		address.User != nil || address.Fragment != "":
 		return errors.New("expected http://HOST/PATH or https://HOST/PATH")
 	case strings.Contains(exact, "*"):

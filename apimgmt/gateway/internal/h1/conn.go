@@ -291,7 +291,7 @@ func isVisible(s string) bool {
 // isFieldValue reports whether a text may be the value of a field (RFC 9110, 5.5).
 func isFieldValue(s string) bool {
 	for i := range len(s) {
-		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+		if (s[i] < ' ' && s[i] != '\t') || s[i] == 0x7f {
 			return false
 		}
 	}

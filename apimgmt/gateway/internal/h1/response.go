@@ -157,7 +157,7 @@ func (c *conn) frame(method string) error {
 			}
 		case "Content-Length":
 			n, err := strconv.ParseUint(f.value, 10, 63)
-			if err != nil || f.value[0] == '+' || r.Length >= 0 && r.Length != int64(n) {
+			if err != nil || f.value[0] == '+' || (r.Length >= 0 && r.Length != int64(n)) {
 				return fmt.Errorf("%w: Content-Length %q", ErrInvalidResponse, f.value)
 			}
 			r.Length = int64(n)

@@ -154,7 +154,7 @@ func parseGrouped(expression string) *pattern {
 func parseTemplate(expression string) *pattern {
 	expression = strings.TrimPrefix(expression, "^")
 	rest, anchored := strings.CutSuffix(expression, "$")
-	if anchored && strings.HasSuffix(rest, `\`) || !strings.HasPrefix(rest, "/") {
+	if (anchored && strings.HasSuffix(rest, `\`)) || !strings.HasPrefix(rest, "/") {
 		return nil
 	}
 	var segments []string
@@ -170,7 +170,7 @@ func parseTemplate(expression string) *pattern {
 			continue
 		}
 		literal, after, ok := cutLiteral(rest)
-		if !ok || literal == "" && after != "" {
+		if !ok || (literal == "" && after != "") {
 			return nil // "//" matches no normalised path; leave it to the general case
 		}
 		if literal == "" { // a slash at the end

@@ -163,7 +163,7 @@ func (s *search) try(entries []entry, matched string) {
 		if e.rule.rank >= s.best {
 			return
 		}
-		if e.port != 0 && e.port != s.request.Port || !e.rule.accepts(s.request) {
+		if (e.port != 0 && e.port != s.request.Port) || !e.rule.accepts(s.request) {
 			continue
 		}
 		part := matched

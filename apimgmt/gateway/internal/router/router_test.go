@@ -24,8 +24,8 @@ func literal(routes []entity.Route, r *router.Request) (route int, matched strin
 	}
 	var all []candidate
 	for i, e := range routes {
-		if len(e.Methods) > 0 && !slices.Contains(e.Methods, r.Method) || !matchesHost(e.Hosts, r) ||
-			!matchesHeaders(e.Headers, r.Header) || len(e.SNIs) > 0 && r.TLS && !slices.Contains(e.SNIs, r.ServerName) {
+		if (len(e.Methods) > 0 && !slices.Contains(e.Methods, r.Method)) || !matchesHost(e.Hosts, r) ||
+			!matchesHeaders(e.Headers, r.Header) || (len(e.SNIs) > 0 && r.TLS && !slices.Contains(e.SNIs, r.ServerName)) {
 			continue
 		}
 		lists, plain := 0, 0

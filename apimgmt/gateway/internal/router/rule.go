@@ -107,7 +107,7 @@ func newRule(index int, route *entity.Route) (rule, error) {
 			}
 			h = host{name: name, port: int(n)}
 		}
-		if n := strings.Count(h.name, "*"); n > 1 || n == 1 && !strings.HasPrefix(h.name, "*.") && !strings.HasSuffix(h.name, ".*") {
+		if n := strings.Count(h.name, "*"); n > 1 || (n == 1 && !strings.HasPrefix(h.name, "*.") && !strings.HasSuffix(h.name, ".*")) {
 			return rule{}, fmt.Errorf("hosts: %q: a wildcard is the first or the last label", text)
 		}
 		r.hosts = append(r.hosts, h)
