@@ -252,7 +252,7 @@ func (s *snapshot) with(h head, key string, r record) *snapshot {
 
 // get finds a record by the name of its enabler.
 func (s *snapshot) get(op, enabler string) (string, record, error) {
-	key := keyOf(enabler)
+	key := enablerKey(enabler)
 	r, ok := s.records[key]
 	if !ok {
 		return key, record{}, notFound(op, clip(enabler), "there is no enabler of that name")

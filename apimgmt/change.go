@@ -167,7 +167,7 @@ var errRolledBack = errors.New("the gateway of another process that resumed the 
 func (c *changes) applyToGateway(ctx context.Context, key string, desired entity.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, c.gatewayTimeout)
 	defer cancel()
-	return c.gateway.Publish(ctx, ownerOf(key), desired)
+	return c.gateway.Publish(ctx, ownerTag(key), desired)
 }
 
 // commit writes the record of the pending change, takes the change out of the head and

@@ -43,7 +43,7 @@ func newGuard(c entity.Config) *guard {
 		if !authenticators[p.Name] || (p.Enabled != nil && !*p.Enabled) || p.Consumer != nil {
 			continue
 		}
-		at := place{p.Name, idOf(p.Service), idOf(p.Route)}
+		at := place{p.Name, refID(p.Service), refID(p.Route)}
 		g.plugins[at] = append(g.plugins[at], p)
 		if !slices.Contains(g.kinds, p.Name) {
 			g.kinds = append(g.kinds, p.Name)
@@ -52,7 +52,7 @@ func newGuard(c entity.Config) *guard {
 	return g
 }
 
-func idOf(ref *entity.Ref) string {
+func refID(ref *entity.Ref) string {
 	if ref == nil {
 		return ""
 	}
@@ -70,7 +70,7 @@ func (g *guard) secures(route *entity.Route, path string) bool {
 // enforces is secures for one kind of plugin and one protocol. Of several plugins the most
 // specific counts, as in Kong.
 func (g *guard) enforces(kind string, route *entity.Route, protocol, path string) bool {
-	service := idOf(route.Service)
+	service := refID(route.Service)
 	for _, at := range []place{{kind, service, route.ID}, {kind, "", route.ID}, {kind, service, ""}, {kind, "", ""}} {
 		for _, p := range g.plugins[at] {
 			if len(p.Protocols) == 0 || slices.Contains(p.Protocols, protocol) {

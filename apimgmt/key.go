@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// keyOf is the key of an enabler in storage. Names that differ only in case, or in
+// enablerKey is the key of an enabler in storage. Names that differ only in case, or in
 // spaces and hyphens, have the same key.
-func keyOf(name string) string { return plain(name) }
+func enablerKey(name string) string { return plain(name) }
 
 // plain is a text in lower case in which everything but letters, digits, "." and
 // "_" is one hyphen. The converter changes names in the same way.
@@ -31,9 +31,9 @@ func plain(text string) string {
 	return b.String()
 }
 
-// prefixOf is what the names of all entities of a version begin with. It is short
+// versionPrefix is what the names of all entities of a version begin with. It is short
 // enough for the converter to leave it as it is.
-func prefixOf(key, version string) string {
+func versionPrefix(key, version string) string {
 	name := plain(key + "-" + version)
 	const most = 60
 	if len(name) <= most {
@@ -50,4 +50,4 @@ func prefixOf(key, version string) string {
 // ownerPrefix begins the tags that name the enabler of an entity in the gateway.
 const ownerPrefix = "enabler:"
 
-func ownerOf(key string) string { return ownerPrefix + key }
+func ownerTag(key string) string { return ownerPrefix + key }

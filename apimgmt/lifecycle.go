@@ -67,7 +67,7 @@ func (p *Publisher) SetState(ctx context.Context, enabler, version string, t Tra
 	}
 	p.log.Info("state set", "enabler", enabler, "version", version, "state", t.State, "by", t.By, "superseded", made.superseded,
 		"carried", made.carried())
-	return p.answer(ctx, keyOf(enabler), made)
+	return p.answer(ctx, enablerKey(enabler), made)
 }
 
 // enter brings the edition into a state.
@@ -111,7 +111,7 @@ func (p *Publisher) Describe(ctx context.Context, enabler, description, by strin
 		return Record{}, err
 	}
 	p.log.Info("described", "enabler", enabler, "by", by)
-	return p.answer(ctx, keyOf(enabler), &change{})
+	return p.answer(ctx, enablerKey(enabler), &change{})
 }
 
 // Delete withdraws an enabler and deletes all its versions. It is refused as in

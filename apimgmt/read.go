@@ -34,7 +34,7 @@ func (p *Publisher) List(ctx context.Context, q Query) (list []Record, more bool
 		q.Limit = 100
 	}
 	text, list := strings.ToLower(strings.TrimSpace(q.Text)), []Record{}
-	start, found := slices.BinarySearch(current.keys, keyOf(q.After))
+	start, found := slices.BinarySearch(current.keys, enablerKey(q.After))
 	if found && q.After != "" {
 		start++
 	}

@@ -107,7 +107,7 @@ func (p *Publisher) syncGateway(ctx context.Context) error {
 			continue
 		}
 		desired, err := p.routing.desired(ctx, current.records[key])
-		if err == nil && !slices.Contains(current.head.Unconfirmed, key) && inSync(owned[key], ownerOf(key), desired) {
+		if err == nil && !slices.Contains(current.head.Unconfirmed, key) && inSync(owned[key], ownerTag(key), desired) {
 			continue
 		}
 		if err == nil || p.catalogue.readStale(ctx, current.head, err) {

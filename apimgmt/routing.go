@@ -22,11 +22,11 @@ type contentFunc func(context.Context, edition) (*content, error)
 
 // desired is what the gateway is to serve of an enabler.
 func (g *routing) desired(ctx context.Context, r record) (entity.Config, error) {
-	return g.desiredOf(ctx, r, g.files.content)
+	return g.desiredVersions(ctx, r, g.files.content)
 }
 
-// desiredOf is desired with the contents of versions from a function.
-func (g *routing) desiredOf(ctx context.Context, r record, contentOf contentFunc) (entity.Config, error) {
+// desiredVersions is desired with the contents of versions from a function.
+func (g *routing) desiredVersions(ctx context.Context, r record, contentOf contentFunc) (entity.Config, error) {
 	var all entity.Config
 	if r.Removed != nil {
 		return all, nil
@@ -107,7 +107,7 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 			return err
 		}
 	}
-	c.config, err = g.desiredOf(ctx, *desired, contentOf)
+	c.config, err = g.desiredVersions(ctx, *desired, contentOf)
 	if errors.Is(err, entity.ErrInvalid) || errors.Is(err, entity.ErrConflict) {
 		return refused(opPublish, desired.Enabler, err)
 	}
@@ -127,14 +127,14 @@ func (g *routing) served(ctx context.Context, op string, c *change) (entity.Conf
 	if err != nil {
 		return entity.Config{}, refused(op, c.desired.Enabler, err)
 	}
-	c.attached = !served.Attached(ownerOf(c.key)).Empty()
+	c.attached = !served.Attached(ownerTag(c.key)).Empty()
 	return served, nil
 }
 
 // plan completes a prepared change with what the gateway changes, or refuses it as the
 // gateway would.
 func (g *routing) plan(ctx context.Context, op string, c *change) (err error) {
-	if c.plan, err = g.gateway.Plan(ctx, ownerOf(c.key), c.config); err != nil {
+	if c.plan, err = g.gateway.Plan(ctx, ownerTag(c.key), c.config); err != nil {
 		return refused(op, c.desired.Enabler, err)
 	}
 	return nil
@@ -186,7 +186,7 @@ func (g *routing) conflicts(ctx context.Context, at *snapshot, key string, own *
 	}
 	foreign := unowned(served)
 	add("", own.index.Conflicts(entity.NewRouteIndex(foreign)))
-	if _, err := foreign.Replace(ownerOf(key), own.Config); errors.Is(err, entity.ErrConflict) {
+	if _, err := foreign.Replace(ownerTag(key), own.Config); errors.Is(err, entity.ErrConflict) {
 		return nil, &Error{Op: opPublish, Key: at.name(key), Kind: ErrConflict, Text: err.Error(), Cause: err}
 	}
 	return found, nil

@@ -30,7 +30,7 @@ func (p *Publisher) withSecrets(ctx context.Context, c *candidate, before record
 		if err != nil {
 			return entity.Config{}, fmt.Errorf("%s %q: %w", opPublish, c.Enabler, err)
 		}
-		kept, prefix = content.Config, prefixOf(c.key, older.Version)
+		kept, prefix = content.Config, versionPrefix(c.key, older.Version)
 	}
 	merged, err := keepSecrets(c.config, c.prefix, kept, prefix)
 	if err != nil {
@@ -44,11 +44,11 @@ func (p *Publisher) withSecrets(ctx context.Context, c *candidate, before record
 // prefixes.
 func keepSecrets(next entity.Config, prefix string, older entity.Config, olderPrefix string) (entity.Config, error) {
 	kept := map[string]entity.Plugin{}
-	places := placesOf(older, olderPrefix)
+	places := secretPlaces(older, olderPrefix)
 	for _, plugin := range older.Plugins {
 		kept[plugin.Name+" "+places[onID(plugin)]] = plugin
 	}
-	places = placesOf(next, prefix)
+	places = secretPlaces(next, prefix)
 	merged := next.Clone()
 	var faults []error
 	for i := range merged.Plugins {
@@ -74,8 +74,8 @@ func onID(p entity.Plugin) string {
 	return ""
 }
 
-// placesOf names services and routes, by id, without the prefix of the version.
-func placesOf(c entity.Config, prefix string) map[string]string {
+// secretPlaces names services and routes, by id, without the prefix of the version.
+func secretPlaces(c entity.Config, prefix string) map[string]string {
 	places := map[string]string{}
 	for _, e := range c.Services {
 		places[e.ID] = "service " + strings.TrimPrefix(e.Name, prefix)

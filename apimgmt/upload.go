@@ -163,7 +163,7 @@ type candidate struct {
 
 // checkUpload checks an upload by itself, and converts its definition.
 func (p *Publisher) checkUpload(ctx context.Context, u Upload) (*candidate, error) {
-	c := &candidate{Upload: u, key: keyOf(u.Enabler), state: u.State}
+	c := &candidate{Upload: u, key: enablerKey(u.Enabler), state: u.State}
 	if c.state == "" {
 		c.state = Published
 	}
@@ -184,20 +184,20 @@ func (p *Publisher) checkUpload(ctx context.Context, u Upload) (*candidate, erro
 	if err := checkVersion(c.definition.Version()); err != nil {
 		return nil, invalid(opPublish, u.Enabler, "definition", err)
 	}
-	c.prefix = prefixOf(c.key, c.definition.Version())
+	c.prefix = versionPrefix(c.key, c.definition.Version())
 	current, err := p.catalogue.snapshot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %w", opPublish, u.Enabler, err)
 	}
-	if err := p.convert(ctx, c, c.listenPathOf(current.records[c.key])); err != nil {
+	if err := p.convert(ctx, c, c.chooseListenPath(current.records[c.key])); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// listenPathOf is the prefix below which the version is to be served, beside the stored
+// chooseListenPath returns the prefix below which the version is to be served, beside the stored
 // record of its enabler.
-func (c *candidate) listenPathOf(before record) string {
+func (c *candidate) chooseListenPath(before record) string {
 	return c.Upload.listenPath(before, c.definition.Version())
 }
 
@@ -221,7 +221,7 @@ func (p *Publisher) convert(ctx context.Context, c *candidate, listenPath string
 		return invalid(opPublish, u.Enabler, "definition", err)
 	}
 	for key := range byOwner(c.config) {
-		return invalid(opPublish, u.Enabler, "definition", fmt.Errorf("the tag %q is one of the publisher's own", ownerOf(key)))
+		return invalid(opPublish, u.Enabler, "definition", fmt.Errorf("the tag %q is one of the publisher's own", ownerTag(key)))
 	}
 	c.listenPath = listenPath
 	return nil
@@ -254,7 +254,7 @@ func (p *Publisher) prepareUpload(ctx context.Context, current *snapshot, c *can
 		return nil, nil, &Error{Op: opPublish, Key: c.Enabler, Kind: ErrTooLarge,
 			Text: fmt.Sprintf("it has %d versions; delete those that are not needed", len(before.Versions))}
 	}
-	if path := c.listenPathOf(before); path != c.listenPath { // another upload has changed it since the check
+	if path := c.chooseListenPath(before); path != c.listenPath { // another upload has changed it since the check
 		if err := p.convert(ctx, c, path); err != nil {
 			return nil, nil, err
 		}
@@ -337,7 +337,7 @@ func conflicting(op, enabler, path string, conflicts []Conflict) error {
 
 // suggestedPath is a listen path for an enabler, other than the one it has.
 func suggestedPath(enabler, path string) string {
-	suggested := "/" + keyOf(enabler)
+	suggested := "/" + enablerKey(enabler)
 	switch {
 	case definition.CheckPath(suggested) != nil:
 		return "/name"
@@ -355,7 +355,7 @@ func (s *snapshot) checkPrefixes(key string, desired record) error {
 	}
 	taken := map[string]string{}
 	for _, e := range desired.Versions {
-		prefix := prefixOf(key, e.Version)
+		prefix := versionPrefix(key, e.Version)
 		if other, ok := taken[prefix]; ok {
 			return &Error{Op: opPublish, Key: desired.Enabler, Kind: ErrConflict,
 				Text: fmt.Sprintf("the versions %q and %q are too much alike", other, e.Version)}
@@ -368,7 +368,7 @@ func (s *snapshot) checkPrefixes(key string, desired record) error {
 		}
 		r := s.records[other]
 		for _, e := range r.Versions {
-			if version, ok := taken[prefixOf(other, e.Version)]; ok {
+			if version, ok := taken[versionPrefix(other, e.Version)]; ok {
 				return &Error{Op: opPublish, Key: desired.Enabler, Kind: ErrConflict,
 					Text: fmt.Sprintf("version %q has the same name in the gateway as version %q of enabler %q", version, e.Version, r.Enabler)}
 			}

@@ -45,7 +45,7 @@ func TestLoad_acceptsPathItemsAmongTheComponents(t *testing.T) {
 	require.Equal(t, []string{"GET /pumps/{id}", "DELETE /pumps/{id}", "GET /status"}, found)
 	config := convert(t, pathItems, definition.Options{})
 	require.Len(t, config.Routes, 3)
-	require.Equal(t, "status.example", serviceOf(t, config, routeNamed(t, config, "pumps_status")).Host)
+	require.Equal(t, "status.example", findService(t, config, routeNamed(t, config, "pumps_status")).Host)
 	require.Contains(t, string(d.JSON()), `"$ref":"#/components/pathItems/Pump"`, "the file stays as it is")
 }
 

@@ -183,7 +183,7 @@ func (c *checker) paths(root *document.Node) {
 				}
 				ids[id] = operation.Get("operationId")
 			}
-			c.found = append(c.found, operationOf(root, path.Key, method.Key, operation))
+			c.found = append(c.found, newOperation(root, path.Key, method.Key, operation))
 		}
 	}
 	if len(c.found) == 0 && is31(root) {
@@ -284,8 +284,8 @@ func resolve(root, n *document.Node) (*document.Node, error) {
 	return nil, n.Errorf("more than %d references follow each other", maxHops)
 }
 
-// operationOf is an operation for lists.
-func operationOf(root *document.Node, path, method string, n *document.Node) Operation {
+// newOperation is an operation for lists.
+func newOperation(root *document.Node, path, method string, n *document.Node) Operation {
 	o := Operation{Method: strings.ToUpper(method), Path: path, ID: text(n.Get("operationId")), Summary: text(n.Get("summary")),
 		Description: text(n.Get("description"))}
 	if deprecated := n.Get("deprecated"); deprecated != nil && deprecated.Text == "true" {

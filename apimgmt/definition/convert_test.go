@@ -80,7 +80,7 @@ func routeNamed(t testing.TB, c entity.Config, name string) entity.Route {
 	return c.Routes[i]
 }
 
-func serviceOf(t testing.TB, c entity.Config, r entity.Route) entity.Service {
+func findService(t testing.TB, c entity.Config, r entity.Route) entity.Service {
 	t.Helper()
 	i := slices.IndexFunc(c.Services, func(s entity.Service) bool { return s.ID == r.Service.ID })
 	require.GreaterOrEqual(t, i, 0)
@@ -146,7 +146,7 @@ func TestConvert_readsExtensionsOfEveryLevel(t *testing.T) {
 	require.True(t, plain.PreserveHost)
 	require.Equal(t, []string{"one", "two"}, plain.Tags)
 	require.Equal(t, map[string]string{"cors": `{"max_age":1}`, "oidc": `{"realm":"top"}`}, effective(c, plain))
-	s := serviceOf(t, c, plain)
+	s := findService(t, c, plain)
 	require.Equal(t, 3, *s.Retries)
 	require.Equal(t, "/base", s.Path)
 	require.Equal(t, c.Upstreams[0].Name, s.Host)
@@ -156,17 +156,17 @@ func TestConvert_readsExtensionsOfEveryLevel(t *testing.T) {
 
 	own := routeNamed(t, c, "käse-more_own_get")
 	require.Equal(t, map[string]string{"cors": `{"max_age":2}`, "oidc": `{"realm":"top"}`}, effective(c, own))
-	require.Equal(t, "own.example", serviceOf(t, c, own).Host)
+	require.Equal(t, "own.example", findService(t, c, own).Host)
 
 	operation := routeNamed(t, c, "käse-more_own_post")
 	require.Equal(t, map[string]string{"cors": `{"max_age":2}`, "oidc": `{"realm":"operation"}`}, effective(c, operation))
-	require.Equal(t, "op.example", serviceOf(t, c, operation).Host)
-	require.Equal(t, 443, serviceOf(t, c, operation).Port)
+	require.Equal(t, "op.example", findService(t, c, operation).Host)
+	require.Equal(t, 443, findService(t, c, operation).Port)
 
 	retries := routeNamed(t, c, "käse-more_retries_put")
 	require.Equal(t, 6, retries.RegexPriority)
-	require.Equal(t, 0, *serviceOf(t, c, retries).Retries)
-	require.Equal(t, s.Host, serviceOf(t, c, retries).Host)
+	require.Equal(t, 0, *findService(t, c, retries).Retries)
+	require.Equal(t, s.Host, findService(t, c, retries).Host)
 	require.Len(t, c.Upstreams, 1)
 	require.Equal(t, map[string]string{"cors": `{"max_age":1}`, "oidc": `{"realm":"top"}`}, effective(c, retries))
 	expression := regexp.MustCompile(strings.TrimPrefix(retries.Paths[0], "~"))

@@ -115,7 +115,7 @@ func (c *checker) forms(n *document.Node, form string) {
 			return
 		}
 	}
-	c.fail(n.Errorf("%s: is %s, must be %s", fieldOf(n), kindOf(n), wordsOf(form)))
+	c.fail(n.Errorf("%s: is %s, must be %s", fieldName(n), nodeKind(n), formWords(form)))
 }
 
 func (c *checker) formsWithin(n *document.Node, form string) {
@@ -187,17 +187,17 @@ func isNumber(n *document.Node) bool {
 	return n.Kind == document.Number && err == nil
 }
 
-// fieldOf is a field as its author calls it: "servers", or "servers[0]" for what is in
+// fieldName is a field as its author calls it: "servers", or "servers[0]" for what is in
 // the list.
-func fieldOf(n *document.Node) string {
+func fieldName(n *document.Node) string {
 	if parent := n.Parent(); parent != nil && parent.Kind == document.Array {
-		return fieldOf(parent) + "[" + n.Key() + "]"
+		return fieldName(parent) + "[" + n.Key() + "]"
 	}
 	return shown(n.Key())
 }
 
-// kindOf is what a value is, in words.
-func kindOf(n *document.Node) string {
+// nodeKind is what a value is, in words.
+func nodeKind(n *document.Node) string {
 	switch n.Kind {
 	case document.Array:
 		return "a list"
@@ -207,18 +207,18 @@ func kindOf(n *document.Node) string {
 	return n.Kind.String()
 }
 
-// wordsOf is a form in words.
-func wordsOf(form string) string {
+// formWords is a form in words.
+func formWords(form string) string {
 	var words []string
 	for alternative := range strings.SplitSeq(form, "|") {
 		of, isList := strings.CutPrefix(alternative, listPrefix)
 		if of, isMap := strings.CutPrefix(alternative, mapPrefix); isMap {
-			words = append(words, "an object with "+pluralOf(of)+" by name")
+			words = append(words, "an object with "+pluralForm(of)+" by name")
 			continue
 		}
 		switch {
 		case isList:
-			words = append(words, "a list of "+pluralOf(of))
+			words = append(words, "a list of "+pluralForm(of))
 		case alternative == textForm:
 			words = append(words, "a string")
 		case alternative == flagForm:
@@ -234,12 +234,12 @@ func wordsOf(form string) string {
 	return strings.Join(words, " or ")
 }
 
-func pluralOf(form string) string {
+func pluralForm(form string) string {
 	if form == anyForm {
 		return "values"
 	}
 	if of, ok := strings.CutPrefix(form, listPrefix); ok {
-		return "lists of " + pluralOf(of)
+		return "lists of " + pluralForm(of)
 	}
 	noun := strings.ReplaceAll(form, "-", " ")
 	if stem, ok := strings.CutSuffix(noun, "y"); ok && !unicode.IsUpper(rune(noun[0])) {

@@ -88,7 +88,7 @@ func TestOptions_Path_changesNothingElse(t *testing.T) {
 			path := regexp.MustCompile(`\(\?<[^>]+>\[[^]]*\]\+\)`).ReplaceAllString(
 				strings.TrimSuffix(strings.TrimPrefix(r.Paths[0], "~"), "$"), "v")
 			path = strings.ReplaceAll(path, `\`, "")
-			require.Equal(t, strings.TrimRight(serviceOf(t, plain, r).Path, "/")+path, seenByService(t, below, there, "/p"+path))
+			require.Equal(t, strings.TrimRight(findService(t, plain, r).Path, "/")+path, seenByService(t, below, there, "/p"+path))
 			plainPath, before, _ := entity.CutRest(there.Paths[0])
 			require.Equal(t, "~/p", before)
 			require.Equal(t, "~/p"+strings.TrimPrefix(r.Paths[0], "~"), plainPath)

@@ -108,7 +108,7 @@ func (m *matcher) meaning(t *testing.T, r entity.Route) string {
 		return known
 	}
 	operation := r.Methods[0] + " " + strings.ReplaceAll(groupNames.ReplaceAllString(r.Paths[0], ""), `\`, "")
-	s := serviceOf(t, m.config, r)
+	s := findService(t, m.config, r)
 	plugins, err := json.Marshal(effective(m.config, r))
 	require.NoError(t, err)
 	var hosts []string

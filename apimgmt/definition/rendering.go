@@ -241,9 +241,9 @@ func (r *rendering) place(err error) *document.Node {
 	inPaths := at.Key() == "paths"
 	switch {
 	case inPaths && errors.As(err, &path):
-		step(r.nameOf(path.Path))
+		step(r.componentName(path.Path))
 	case inPaths && errors.As(err, &parameters):
-		step(r.nameOf(parameters.Path), strings.ToLower(parameters.Method))
+		step(r.componentName(parameters.Path), strings.ToLower(parameters.Method))
 	case errors.As(err, &webhook):
 		if item := r.webhooks[webhook.Name]; item != nil {
 			at = item
@@ -257,8 +257,8 @@ func (r *rendering) place(err error) *document.Node {
 	return at
 }
 
-// nameOf is a path as the file has it.
-func (r *rendering) nameOf(path string) string {
+// componentName is a path as the file has it.
+func (r *rendering) componentName(path string) string {
 	if original, renamed := r.names[path]; renamed {
 		return original
 	}

@@ -84,7 +84,7 @@ func openIDConnectConfig(config json.RawMessage, issuer string, scopes *document
 			return nil, err
 		}
 	}
-	required = append(required, textsOf(scopes)...)
+	required = append(required, itemTexts(scopes)...)
 	slices.Sort(required)
 	required = slices.Compact(required)
 	if required == nil {
@@ -116,7 +116,7 @@ func oidcConfig(config json.RawMessage, discovery string, scopes *document.Node)
 			return nil, errors.New("scopes_required: strings are needed")
 		}
 	}
-	if demanded := textsOf(scopes); len(demanded) > 0 {
+	if demanded := itemTexts(scopes); len(demanded) > 0 {
 		if len(enough) == 0 {
 			enough = []string{""}
 		}
@@ -144,7 +144,7 @@ func oidcConfig(config json.RawMessage, discovery string, scopes *document.Node)
 	return json.Marshal(fields)
 }
 
-func textsOf(list *document.Node) []string {
+func itemTexts(list *document.Node) []string {
 	var made []string
 	for _, item := range list.Items {
 		made = append(made, text(item))

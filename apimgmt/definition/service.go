@@ -70,12 +70,12 @@ func fill(s *entity.Service, server *url.URL) {
 		s.Path = strings.TrimRight(server.EscapedPath(), "/")
 	}
 	if s.Port == 0 {
-		s.Port = portOf(server)
+		s.Port = urlPort(server)
 	}
 }
 
-// portOf is the port of an address, that of its protocol if it has none.
-func portOf(u *url.URL) int {
+// urlPort is the port of an address, that of its protocol if it has none.
+func urlPort(u *url.URL) int {
 	if port, err := strconv.Atoi(u.Port()); err == nil {
 		return port
 	}
@@ -118,7 +118,7 @@ func (c *converter) host(at *level, s *entity.Service, parent string, servers []
 	}
 	seen := map[string]bool{}
 	for _, server := range alike {
-		address := net.JoinHostPort(strings.ToLower(server.Hostname()), strconv.Itoa(portOf(server)))
+		address := net.JoinHostPort(strings.ToLower(server.Hostname()), strconv.Itoa(urlPort(server)))
 		if seen[address] {
 			continue
 		}

@@ -46,8 +46,8 @@ func on(kind, service, route string) entity.Plugin {
 	return p
 }
 
-// placesOf lists the plugins of others with what they are on.
-func placesOf(c entity.Config) []string {
+// carriedPlaces lists the plugins of others with what they are on.
+func carriedPlaces(c entity.Config) []string {
 	names := map[string]string{}
 	for _, s := range c.Services {
 		names[s.ID] = s.Name
@@ -112,7 +112,7 @@ func TestNormal_Replace_carriesOverWhatOthersHaveAttached(t *testing.T) {
 			before := attachedTo(t, version("d1", "/a", "/b"), tc.attached)
 			after, carried, err := before.ReplaceCarrying(doors, tc.next)
 			require.NoError(t, err)
-			require.Equal(t, tc.want, placesOf(after.Config()))
+			require.Equal(t, tc.want, carriedPlaces(after.Config()))
 			require.Len(t, carried, tc.carried)
 
 			again, carried, err := after.ReplaceCarrying(doors, tc.next)
@@ -128,7 +128,7 @@ func TestNormal_Replace_carriesOverWhatOthersHaveAttached(t *testing.T) {
 			back, err := after.Replace(doors, version("d1", "/a", "/b"))
 			require.NoError(t, err)
 			for _, p := range before.Config().Plugins {
-				require.Contains(t, placesOf(back.Config()), placesOf(entity.Config{Services: before.Config().Services,
+				require.Contains(t, carriedPlaces(back.Config()), carriedPlaces(entity.Config{Services: before.Config().Services,
 					Routes: before.Config().Routes, Plugins: []entity.Plugin{p}})[0], "a step back takes it along")
 			}
 		})
@@ -146,7 +146,7 @@ func TestNormal_Replace_carriesNoInstanceNameOver(t *testing.T) {
 		Methods: []string{"GET"}})
 	after, carried, err := before.ReplaceCarrying(doors, split)
 	require.NoError(t, err)
-	require.Equal(t, []string{"key-auth d2", "key-auth d2b"}, placesOf(after.Config()))
+	require.Equal(t, []string{"key-auth d2", "key-auth d2b"}, carriedPlaces(after.Config()))
 	require.Len(t, carried, 2)
 	require.Contains(t, carried[0].String(), `without its instance name "ours"`)
 	for _, p := range after.Config().Plugins {

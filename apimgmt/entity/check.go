@@ -68,7 +68,7 @@ func (s subject) meta(m *Meta) {
 	}
 }
 
-func (s subject) oneOf(field, value string, allowed ...string) {
+func (s subject) checkChoice(field, value string, allowed ...string) {
 	if !slices.Contains(allowed, value) {
 		s.failf(field, "%q is none of %s", value, strings.Join(allowed, ", "))
 	}
@@ -100,7 +100,7 @@ func (s subject) list(field string, items []string) {
 
 func (s *Service) check(at subject) {
 	at.nameField("name", s.Name)
-	at.oneOf("protocol", s.Protocol, serviceProtocols()...)
+	at.checkChoice("protocol", s.Protocol, serviceProtocols()...)
 	if s.Host == "" {
 		at.failf("host", "is required")
 	} else if !validHost(s.Host) {
@@ -121,7 +121,7 @@ func (r *Route) check(at subject) {
 	at.list("protocols", r.Protocols)
 	web := false
 	for i, protocol := range r.Protocols {
-		at.oneOf(indexed("protocols", i), protocol, serviceProtocols()...)
+		at.checkChoice(indexed("protocols", i), protocol, serviceProtocols()...)
 		web = web || !strings.HasPrefix(protocol, "grpc")
 	}
 	if len(r.Methods)+len(r.Hosts)+len(r.Headers)+len(r.Paths)+len(r.SNIs) == 0 {
@@ -155,7 +155,7 @@ func (r *Route) check(at subject) {
 			at.failf(indexed("snis", i), "%q is no host name", sni)
 		}
 	}
-	at.oneOf("path_handling", r.PathHandling, "v0", "v1")
+	at.checkChoice("path_handling", r.PathHandling, "v0", "v1")
 	if !slices.Contains([]int{301, 302, 307, 308, 426}, r.HTTPSRedirectStatusCode) {
 		at.failf("https_redirect_status_code", "%d is none of 301, 302, 307, 308, 426", r.HTTPSRedirectStatusCode)
 	}
@@ -185,7 +185,7 @@ func (p *Plugin) check(at subject) {
 	at.nameField("instance_name", p.InstanceName)
 	at.list("protocols", p.Protocols)
 	for i, protocol := range p.Protocols {
-		at.oneOf(indexed("protocols", i), protocol, serviceProtocols()...)
+		at.checkChoice(indexed("protocols", i), protocol, serviceProtocols()...)
 	}
 	if len(p.Config) > maxConfig {
 		at.failf("config", "has %d bytes, more than %d", len(p.Config), maxConfig)
@@ -225,10 +225,10 @@ func (u *Upstream) check(at subject) {
 	if !validHost(u.Name) || isAddress(u.Name) {
 		at.failf("name", "%q is no host name", u.Name)
 	}
-	at.oneOf("algorithm", u.Algorithm, "round-robin", "least-connections", "consistent-hashing", "latency")
+	at.checkChoice("algorithm", u.Algorithm, "round-robin", "least-connections", "consistent-hashing", "latency")
 	hashes := []string{"none", "consumer", "ip", "header", "cookie", "path"}
-	at.oneOf("hash_on", u.HashOn, hashes...)
-	at.oneOf("hash_fallback", u.HashFallback, hashes...)
+	at.checkChoice("hash_on", u.HashOn, hashes...)
+	at.checkChoice("hash_fallback", u.HashFallback, hashes...)
 	if u.HashOn == "header" && !headerName.MatchString(u.HashOnHeader) {
 		at.failf("hash_on_header", "the name of a header is needed to hash on one")
 	}
@@ -258,8 +258,8 @@ func (h *Healthchecks) check(at subject) {
 		at.failf("healthchecks.threshold", "%v is not between 0 and 100", h.Threshold)
 	}
 	const active, passive = "healthchecks.active.", "healthchecks.passive."
-	at.oneOf(active+"type", h.Active.Type, "http", "https", "tcp", "grpc", "grpcs")
-	at.oneOf(passive+"type", h.Passive.Type, "http", "https", "tcp", "grpc", "grpcs")
+	at.checkChoice(active+"type", h.Active.Type, "http", "https", "tcp", "grpc", "grpcs")
+	at.checkChoice(passive+"type", h.Passive.Type, "http", "https", "tcp", "grpc", "grpcs")
 	if !strings.HasPrefix(h.Active.HTTPPath, "/") || len(h.Active.HTTPPath) > maxText {
 		at.failf(active+"http_path", "should start with \"/\"")
 	}

@@ -56,7 +56,7 @@ type indexedRoute struct {
 func NewRouteIndex(c Config) *RouteIndex {
 	made := &RouteIndex{byPath: map[string][]*Route{}}
 	for i := range c.Routes {
-		r := indexedRoute{route: &c.Routes[i], paths: pathsOf(&c.Routes[i])}
+		r := indexedRoute{route: &c.Routes[i], paths: routePaths(&c.Routes[i])}
 		for _, path := range r.paths {
 			key := pathKey(path)
 			r.keys = append(r.keys, key)
@@ -91,8 +91,8 @@ func (r *Route) label() string {
 	return r.ID
 }
 
-// pathsOf are the paths of a route; one without paths has the empty one.
-func pathsOf(r *Route) []string {
+// routePaths are the paths of a route; one without paths has the empty one.
+func routePaths(r *Route) []string {
 	if len(r.Paths) == 0 {
 		return []string{""}
 	}

@@ -171,7 +171,7 @@ func each(n *document.Node, read func(*document.Node) error) error {
 // parentRef gives an entity that has others within it its id, to be referred to by.
 func parentRef(m *Meta, alone Config) *Ref {
 	if m.ID == "" {
-		m.ID = idOf(alone)
+		m.ID = declaredID(alone)
 	}
 	return &Ref{ID: m.ID}
 }
@@ -203,8 +203,8 @@ func (r *reader) service(n *document.Node) error {
 	return r.plugins(plugins, Plugin{Service: ref})
 }
 
-// idOf is the id that normalising gives the only entity of a configuration. It is the same whether or not the entity is valid.
-func idOf(c Config) string {
+// declaredID is the id that normalising gives the only entity of a configuration. It is the same whether or not the entity is valid.
+func declaredID(c Config) string {
 	n := newNormalizer(c, &Config{})
 	n.services()
 	n.upstreams()

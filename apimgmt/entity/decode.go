@@ -59,7 +59,7 @@ func decodeInto(n *document.Node, v reflect.Value, more nested) error {
 		return decodeInto(n, made.Elem(), more)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[Ref]() && n.Kind == document.String {
-			v.Set(reflect.ValueOf(refOf(n.Text)))
+			v.Set(reflect.ValueOf(newRef(n.Text)))
 			return nil
 		}
 		return decodeObject(n, v, more)
@@ -71,8 +71,8 @@ func decodeInto(n *document.Node, v reflect.Value, more nested) error {
 	return decodeScalar(n, v)
 }
 
-// refOf is a reference that is written as a string.
-func refOf(text string) Ref {
+// newRef is a reference that is written as a string.
+func newRef(text string) Ref {
 	if isUUID(text) {
 		return Ref{ID: text}
 	}

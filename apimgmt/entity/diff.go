@@ -93,8 +93,8 @@ func (c *Config) diff(to *Config) ([]Change, error) {
 	return append(changes, deletions...), nil
 }
 
-// fieldsOf are the fields of JSON of an entity.
-func fieldsOf(value any) (map[string]json.RawMessage, error) {
+// jsonFields are the fields of JSON of an entity.
+func jsonFields(value any) (map[string]json.RawMessage, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -123,11 +123,11 @@ func changedFields(was, is identity) ([]string, error) {
 	if reflect.DeepEqual(was.entity, is.entity) { // as nearly all are
 		return nil, nil
 	}
-	before, err := fieldsOf(was.entity)
+	before, err := jsonFields(was.entity)
 	if err != nil {
 		return nil, err
 	}
-	after, err := fieldsOf(is.entity)
+	after, err := jsonFields(is.entity)
 	if err != nil {
 		return nil, err
 	}

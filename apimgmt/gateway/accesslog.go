@@ -7,7 +7,7 @@ import (
 // account keeps a request that has failed, and writes the line of the access log. It has the path
 // without the query, since queries may hold secrets, and no header field.
 func (x *Exchange) account() {
-	why := x.reasonOf()
+	why := x.failureReason()
 	log := x.gateway.options.AccessLog
 	level := slog.LevelInfo
 	if why != "" {
@@ -19,7 +19,7 @@ func (x *Exchange) account() {
 	if !logs && why == "" {
 		return
 	}
-	f := x.failureOf(why)
+	f := x.newFailure(why)
 	if why != "" {
 		x.gateway.failures.add(f)
 	}

@@ -24,7 +24,7 @@ type instance struct {
 // same reports whether a plugin made of an entity would be the same one.
 func (i *instance) same(e *entity.Plugin) bool {
 	return i.entity.ID == e.ID && i.entity.Name == e.Name && i.entity.InstanceName == e.InstanceName &&
-		bytes.Equal(i.entity.Config, e.Config) && slices.Equal(i.entity.Protocols, e.Protocols) && scopeOf(&i.entity) == scopeOf(e)
+		bytes.Equal(i.entity.Config, e.Config) && slices.Equal(i.entity.Protocols, e.Protocols) && pluginScope(&i.entity) == pluginScope(e)
 }
 
 func (i *instance) release() error {
@@ -40,7 +40,7 @@ func (i *instance) release() error {
 // scope is what a plugin is set for, by id; empty means all.
 type scope struct{ route, service, consumer string }
 
-func scopeOf(p *entity.Plugin) scope {
+func pluginScope(p *entity.Plugin) scope {
 	id := func(r *entity.Ref) string {
 		if r == nil {
 			return ""
@@ -82,7 +82,7 @@ type placed struct {
 }
 
 func (p *placed) add(i *instance) {
-	at := scopeOf(&i.entity)
+	at := pluginScope(&i.entity)
 	p.scopes[at] = i
 	if at.consumer != "" {
 		p.consumers = append(p.consumers, at)
@@ -97,14 +97,14 @@ func (p plugins) chain(route, service, protocol string, kinds []*Kind) chain {
 	var c chain
 	for _, kind := range kinds {
 		scopes := p[kind].scopes
-		s := step{base: firstOf(scopes, protocol, scope{route, service, ""}, scope{route, "", ""}, scope{"", service, ""}, scope{})}
+		s := step{base: mostSpecific(scopes, protocol, scope{route, service, ""}, scope{route, "", ""}, scope{"", service, ""}, scope{})}
 		for _, sc := range p[kind].consumers {
 			if s.consumers[sc.consumer] != nil ||
 				(sc.route != "" && sc.route != route) || (sc.service != "" && sc.service != service) {
 				continue
 			}
 			consumer := sc.consumer
-			found := firstOf(scopes, protocol,
+			found := mostSpecific(scopes, protocol,
 				scope{route, service, consumer}, scope{route, "", consumer}, scope{"", service, consumer},
 				scope{route, service, ""}, scope{"", "", consumer}, scope{route, "", ""})
 			if found != nil {
@@ -121,7 +121,7 @@ func (p plugins) chain(route, service, protocol string, kinds []*Kind) chain {
 	return c
 }
 
-func firstOf(scopes map[scope]*instance, protocol string, order ...scope) *instance {
+func mostSpecific(scopes map[scope]*instance, protocol string, order ...scope) *instance {
 	for _, s := range order {
 		if i := scopes[s]; i != nil && i.appliesTo(protocol) {
 			return i
@@ -195,7 +195,7 @@ func (g *Gateway) compilePlugins(config *entity.Config, before *table, stored bo
 		if byKind[kind] == nil {
 			byKind[kind] = &placed{scopes: map[scope]*instance{}}
 		}
-		if byKind[kind].scopes[scopeOf(e)] != nil {
+		if byKind[kind].scopes[pluginScope(e)] != nil {
 			return nil, all, fmt.Errorf("plugin %q: there is another %s for the same route, service and consumer", name, e.Name)
 		}
 		made := old[e.ID]

@@ -27,8 +27,8 @@ type client struct {
 	gateway   *Gateway
 }
 
-// clientOf returns the client of a key, and notes that the table uses it.
-func (g *Gateway) clientOf(t *table, key clientKey) *client {
+// openClient returns the client of a key, and notes that the table uses it.
+func (g *Gateway) openClient(t *table, key clientKey) *client {
 	if c := t.clients[key]; c != nil {
 		return c
 	}

@@ -49,7 +49,7 @@ func isHost(host string) bool {
 // where it would have passed other plugins: because it decodes slashes, reads
 // parameters in paths, or takes the method from a field.
 func (x *Exchange) evades(request router.Request, readings []string) bool {
-	methods := methodsOf(x.request)
+	methods := requestMethods(x.request)
 	if len(readings) == 0 && len(methods) == 0 {
 		return false
 	}
@@ -65,8 +65,8 @@ func (x *Exchange) evades(request router.Request, readings []string) bool {
 	return false
 }
 
-// methodsOf are the methods that a service may take a request for, besides its own.
-func methodsOf(r *http.Request) []string {
+// requestMethods are the methods that a service may take a request for, besides its own.
+func requestMethods(r *http.Request) []string {
 	var methods []string
 	if upper := strings.ToUpper(r.Method); upper != r.Method {
 		methods = append(methods, upper)

@@ -142,8 +142,8 @@ func (x *Exchange) because(why Reason, cause error) {
 	}
 }
 
-// reasonOf returns why the request has failed; it is empty if it has not.
-func (x *Exchange) reasonOf() Reason {
+// failureReason returns why the request has failed; it is empty if it has not.
+func (x *Exchange) failureReason() Reason {
 	var gone *clientError
 	switch {
 	case x.failure != nil && (errors.As(x.failure, &gone) || x.request.Context().Err() != nil):
@@ -162,8 +162,8 @@ func (x *Exchange) reasonOf() Reason {
 	return ReasonPlugin
 }
 
-// reasonOf returns why a service could not be asked.
-func reasonOf(err error) Reason {
+// connectReason returns why a service could not be asked.
+func connectReason(err error) Reason {
 	var unresolved *net.DNSError
 	var unverified *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -190,10 +190,10 @@ func reasonOf(err error) Reason {
 	return ReasonInvalid
 }
 
-// failureOf describes the request for one reason. It may share memory with the request.
-func (x *Exchange) failureOf(why Reason) Failure {
+// newFailure describes the request for one reason. It may share memory with the request.
+func (x *Exchange) newFailure(why Reason) Failure {
 	f := Failure{
-		Time: x.received, ID: x.id, Reason: why, Status: x.response.Status, Method: methodOf(x.request.Method),
+		Time: x.received, ID: x.id, Reason: why, Status: x.response.Status, Method: knownMethod(x.request.Method),
 		Path: cut(x.path, longestText), Peer: x.peer, Total: x.timing.Total,
 	}
 	if isHost(x.host) {
@@ -215,7 +215,7 @@ func (x *Exchange) failureOf(why Reason) Failure {
 	}
 	f.Consumer, f.Subject = x.caller()
 	if cause := errors.Join(x.cause, x.failure); cause != nil {
-		f.Error = textOf(cause)
+		f.Error = errorText(cause)
 	}
 	return f
 }
@@ -236,8 +236,8 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// textOf returns the text of an error up to what it quotes: that is of others, and may be anything.
-func textOf(err error) string {
+// errorText returns the text of an error up to what it quotes: that is of others, and may be anything.
+func errorText(err error) string {
 	text := err.Error()
 	if i := strings.IndexAny(text, "\"`\n"); i >= 0 {
 		text = text[:i] + "…"

@@ -223,7 +223,7 @@ func (f *forwarding) failed(err error) {
 	case errors.As(err, &unverified), errors.Is(err, outbound.ErrRefused):
 		x.gateway.options.Logger.Warn("connect to service", "service", x.Service().Name, "peer", x.peer, "error", err)
 	}
-	x.because(reasonOf(err), err)
+	x.because(connectReason(err), err)
 	x.refuse(status, message, ReasonInvalid)
 }
 

@@ -31,7 +31,7 @@ func (x *Exchange) prepare() {
 	}
 	// Nothing but WebSockets: over h2c requests would reach the service that pass no
 	// plugin.
-	if protocol := upgradeOf(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 &&
+	if protocol := requestedUpgrade(r.Header); strings.EqualFold(protocol, "websocket") && r.ProtoMajor == 1 &&
 		r.Method == http.MethodGet && r.ContentLength == 0 {
 		x.upstream.Header["Connection"] = []string{"Upgrade"}
 		x.upstream.Header["Upgrade"] = []string{protocol}
@@ -80,7 +80,7 @@ func (x *Exchange) setForwarded() {
 	}
 	keep("X-Forwarded-Prefix", prefix)
 	if before := r.Header["Via"]; len(before) > 0 {
-		h["Via"] = one(strings.Join(before, ", ") + ", " + viaOf(r.ProtoMajor, r.ProtoMinor) + x.gateway.options.Name)
+		h["Via"] = one(strings.Join(before, ", ") + ", " + viaVersion(r.ProtoMajor, r.ProtoMinor) + x.gateway.options.Name)
 	} else {
 		h["Via"] = x.gateway.via(r.ProtoMajor, r.ProtoMinor)
 	}
@@ -103,10 +103,10 @@ func (g *Gateway) via(major, minor int) []string {
 	case major == 2:
 		return g.via2
 	}
-	return []string{viaOf(major, minor) + g.options.Name}
+	return []string{viaVersion(major, minor) + g.options.Name}
 }
 
-func viaOf(major, minor int) string {
+func viaVersion(major, minor int) string {
 	if major == 2 {
 		return "2 "
 	}
@@ -217,8 +217,8 @@ func listed(lists []string, token string) bool {
 	return false
 }
 
-// upgradeOf returns the protocol that a message switches to; empty if none.
-func upgradeOf(header http.Header) string {
+// requestedUpgrade returns the protocol that a message switches to; empty if none.
+func requestedUpgrade(header http.Header) string {
 	if len(header["Upgrade"]) != 1 || !listed(header["Connection"], "upgrade") {
 		return ""
 	}

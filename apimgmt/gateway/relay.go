@@ -30,7 +30,7 @@ func (f *forwarding) relay(response *http.Response, cancel context.CancelCauseFu
 	for name := range response.Trailer {
 		header["Trailer"] = append(header["Trailer"], name)
 	}
-	via := viaOf(response.ProtoMajor, response.ProtoMinor) + x.gateway.options.Name
+	via := viaVersion(response.ProtoMajor, response.ProtoMinor) + x.gateway.options.Name
 	if before := header["Via"]; len(before) > 0 {
 		via = strings.Join(before, ", ") + ", " + via
 	}
@@ -84,7 +84,7 @@ func (f *forwarding) relayPlain(response *h1.Response) {
 	}
 	removeNamed(header, connection)
 	if before := header["Via"]; len(before) > 0 {
-		header["Via"] = []string{strings.Join(before, ", ") + ", " + viaOf(1, response.Minor) + x.gateway.options.Name}
+		header["Via"] = []string{strings.Join(before, ", ") + ", " + viaVersion(1, response.Minor) + x.gateway.options.Name}
 	} else {
 		header["Via"] = x.gateway.via(1, response.Minor)
 	}
@@ -141,7 +141,7 @@ func (t *idleTimer) stop() { t.timer.Stop() }
 // upgrade connects client and service after both have agreed on another protocol.
 func (f *forwarding) upgrade(response *http.Response) {
 	x := f.x
-	asked, agreed := upgradeOf(x.upstream.Header), upgradeOf(response.Header)
+	asked, agreed := requestedUpgrade(x.upstream.Header), requestedUpgrade(response.Header)
 	service, ok := response.Body.(io.ReadWriteCloser)
 	if !ok || asked == "" || !strings.EqualFold(asked, agreed) {
 		_ = response.Body.Close()

@@ -20,7 +20,7 @@ func (x *Exchange) beginSpan() {
 		return
 	}
 	r := x.request
-	name := methodOf(r.Method)
+	name := knownMethod(r.Method)
 	if x.route != nil {
 		name += " " + x.route.stats.route
 	}
@@ -29,7 +29,7 @@ func (x *Exchange) beginSpan() {
 		remote = tracing.Context{Parent: parent[0], State: r.Header.Get(traceState)}
 	}
 	ctx, span := tracer.Continue(r.Context(), remote, name, tracing.Server)
-	span.Text("http.request.method", methodOf(r.Method))
+	span.Text("http.request.method", knownMethod(r.Method))
 	span.Text("url.scheme", x.scheme)
 	span.Text("url.path", x.path)
 	span.Text("server.address", x.host)
@@ -39,8 +39,8 @@ func (x *Exchange) beginSpan() {
 	x.span, x.request = span, r.WithContext(ctx)
 }
 
-// methodOf is how spans name a method: one of any text could be a secret, or one of very many.
-func methodOf(method string) string {
+// knownMethod is how spans name a method: one of any text could be a secret, or one of very many.
+func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
 		http.MethodOptions, http.MethodTrace:
@@ -75,8 +75,8 @@ func (f *forwarding) beginAttempt(number int) {
 	if !tracer.On() {
 		return
 	}
-	_, f.span = tracer.Start(x.request.Context(), methodOf(x.upstream.Method), tracing.Client)
-	f.span.Text("http.request.method", methodOf(x.upstream.Method))
+	_, f.span = tracer.Start(x.request.Context(), knownMethod(x.upstream.Method), tracing.Client)
+	f.span.Text("http.request.method", knownMethod(x.upstream.Method))
 	f.span.Text("server.address", x.peer)
 	if number > 0 {
 		f.span.Number("http.request.resend_count", int64(number))

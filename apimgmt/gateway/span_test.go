@@ -48,7 +48,7 @@ func send(g *gateway.Gateway, path string, header ...string) int {
 	return recorder.Code
 }
 
-func attributesOf(span sdk.ReadOnlySpan) map[attribute.Key]attribute.Value {
+func spanAttributes(span sdk.ReadOnlySpan) map[attribute.Key]attribute.Value {
 	made := map[attribute.Key]attribute.Value{}
 	for _, one := range span.Attributes() {
 		made[one.Key] = one.Value
@@ -66,8 +66,8 @@ func TestGateway_spansGoOnFromTheClientToTheService(t *testing.T) {
 	require.Equal(t, "GET route", whole.Name())
 	require.Equal(t, "0af7651916cd43dd8448eb211c80319c", whole.SpanContext().TraceID().String())
 	require.Equal(t, "b7ad6b7169203331", whole.Parent().SpanID().String())
-	require.EqualValues(t, 200, attributesOf(whole)["http.response.status_code"].AsInt64())
-	require.Equal(t, "/things/17", attributesOf(whole)["url.path"].AsString())
+	require.EqualValues(t, 200, spanAttributes(whole)["http.response.status_code"].AsInt64())
+	require.Equal(t, "/things/17", spanAttributes(whole)["url.path"].AsString())
 	require.Equal(t, trace.SpanKindClient, attempt.SpanKind())
 	require.Equal(t, whole.SpanContext().SpanID(), attempt.Parent().SpanID())
 	require.Equal(t, []string{"00-0af7651916cd43dd8448eb211c80319c-" + attempt.SpanContext().SpanID().String() + "-01"}, (*got)["Traceparent"])
@@ -103,7 +103,7 @@ func TestGateway_eachAttemptHasASpan(t *testing.T) {
 	require.Len(t, ended, 4)
 	for i, span := range ended[:3] {
 		require.Equal(t, codes.Error, span.Status().Code)
-		require.EqualValues(t, i, attributesOf(span)["http.request.resend_count"].AsInt64())
+		require.EqualValues(t, i, spanAttributes(span)["http.request.resend_count"].AsInt64())
 	}
 }
 

@@ -214,7 +214,7 @@ func (g *Gateway) compileService(t *table, e *entity.Service) (*service, error) 
 		host := strings.Trim(e.Host, "[]")
 		s.peer = balance.NewPeer(net.JoinHostPort(host, strconv.Itoa(port)), host)
 	}
-	s.client = g.clientOf(t, clientKey{
+	s.client = g.openClient(t, clientKey{
 		secure: s.scheme == "https", verify: e.TLSVerify == nil || *e.TLSVerify, grpc: s.grpc,
 		connect: s.connect, write: s.write, read: s.read,
 	})

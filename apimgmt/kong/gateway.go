@@ -149,8 +149,8 @@ func (g *Gateway) Kinds(ctx context.Context) ([]string, error) {
 // errDead means that a publish took too long.
 var errDead = errors.New("kong: publish took longer than PublishTimeout")
 
-// pathOf is a path of the Admin API with a query.
-func pathOf(path string, query url.Values) string {
+// pathWithQuery is a path of the Admin API with a query.
+func pathWithQuery(path string, query url.Values) string {
 	if len(query) == 0 {
 		return path
 	}

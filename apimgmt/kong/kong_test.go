@@ -156,7 +156,7 @@ func TestGateway_Publish_isAtomicWhenAnyCallFails(t *testing.T) {
 			if (version == "2.8.5" || testing.Short()) && len(from.Services) == 0 {
 				continue // as with the other version
 			}
-			old, fresh := servedOf(t, version, from), servedOf(t, version, second())
+			old, fresh := publishServed(t, version, from), publishServed(t, version, second())
 			failed := 0
 			for k := 1; ; k++ {
 				f := newFake(version)
@@ -195,7 +195,7 @@ func repairsAnInterruptedPublish(t *testing.T) {
 		if testing.Short() && len(from.Services) == 0 {
 			continue
 		}
-		old, fresh := servedOf(t, "3.4.2", from), servedOf(t, "3.4.2", second())
+		old, fresh := publishServed(t, "3.4.2", from), publishServed(t, "3.4.2", second())
 		for k := 1; ; k++ {
 			f := newFake("3.4.2")
 			g := f.open(t)
@@ -225,7 +225,7 @@ func repairsAnInterruptedPublish(t *testing.T) {
 	}
 }
 
-func servedOf(t *testing.T, version string, config entity.Config) map[string]string {
+func publishServed(t *testing.T, version string, config entity.Config) map[string]string {
 	f := newFake(version)
 	require.NoError(t, f.open(t).Publish(t.Context(), "enabler:w", config))
 	return f.snapshot()
@@ -285,7 +285,7 @@ func TestGateway_Publish_keepsTheRestWithoutADatabase(t *testing.T) {
 	require.NoError(t, g.Publish(t.Context(), "o", second()))
 	require.Equal(t, []string{"POST /config", "POST /config"}, f.writes)
 	require.Equal(t, []any{object{"id": "c"}}, f.extra["certificates"])
-	require.Equal(t, servedOf(t, "3.4.2", second()), f.snapshot())
+	require.Equal(t, publishServed(t, "3.4.2", second()), f.snapshot())
 }
 
 func TestGateway_Publish_namesTheEntityWithoutSecrets(t *testing.T) {
@@ -356,6 +356,6 @@ func TestGateway_Publish_waitsForAnotherProcess(t *testing.T) {
 		require.True(t, errors.Is(err, context.DeadlineExceeded))
 		close(leave)
 		require.NoError(t, <-done)
-		require.Equal(t, servedOf(t, "3.4.2", first()), f.snapshot())
+		require.Equal(t, publishServed(t, "3.4.2", first()), f.snapshot())
 	})
 }

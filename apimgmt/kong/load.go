@@ -108,7 +108,7 @@ func (g *Gateway) pages(ctx context.Context, kind entity.Kind, path string) ([]f
 			Data   []fields `json:"data"`
 			Offset string   `json:"offset"`
 		}
-		if err := g.client.make(ctx, call{do: do, method: http.MethodGet, path: pathOf(path, query), answer: &page,
+		if err := g.client.make(ctx, call{do: do, method: http.MethodGet, path: pathWithQuery(path, query), answer: &page,
 			secret: kind == entity.KindKey}); err != nil {
 			return nil, err
 		}

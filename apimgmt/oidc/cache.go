@@ -10,7 +10,7 @@ import (
 // digest names a token in a cache, which so never holds the token itself.
 type digest [sha256.Size]byte
 
-func digestOf(token string) digest { return sha256.Sum256([]byte(token)) }
+func tokenDigest(token string) digest { return sha256.Sum256([]byte(token)) }
 
 // shards of a cache spread the lock. A digest's first byte chooses one.
 const shards = 16

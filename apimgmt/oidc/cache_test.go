@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func rememberedOf(size int, until time.Time) remembered {
+func newRemembered(size int, until time.Time) remembered {
 	return remembered{claims: &Claims{Raw: json.RawMessage(strings.Repeat("x", size))}, until: until}
 }
 
@@ -21,7 +21,7 @@ func TestCache_isBounded(t *testing.T) {
 	} {
 		c := newCache(bounds.entries, bounds.bytes)
 		for n := range 5000 {
-			c.put(digestOf(fmt.Sprint(n)), rememberedOf(bounds.size, now.Add(time.Hour)))
+			c.put(tokenDigest(fmt.Sprint(n)), newRemembered(bounds.size, now.Add(time.Hour)))
 		}
 		entries, bytes := c.size()
 		require.LessOrEqual(t, entries, bounds.entries, name)
@@ -42,15 +42,15 @@ func TestCache_evictsTheLeastRecentlyUsed(t *testing.T) {
 	c := newCache(2*shards, 1<<20)
 	var of []digest // of one shard
 	for n := 0; len(of) < 3; n++ {
-		if d := digestOf(fmt.Sprint(n)); d[0]%shards == 0 {
+		if d := tokenDigest(fmt.Sprint(n)); d[0]%shards == 0 {
 			of = append(of, d)
 		}
 	}
-	c.put(of[0], rememberedOf(1, now.Add(time.Hour)))
-	c.put(of[1], rememberedOf(1, now.Add(time.Hour)))
+	c.put(of[0], newRemembered(1, now.Add(time.Hour)))
+	c.put(of[1], newRemembered(1, now.Add(time.Hour)))
 	_, ok := c.get(of[0], now)
 	require.True(t, ok)
-	c.put(of[2], rememberedOf(1, now.Add(time.Minute)))
+	c.put(of[2], newRemembered(1, now.Add(time.Minute)))
 	_, ok = c.get(of[1], now)
 	require.False(t, ok)
 	_, ok = c.get(of[0], now)
@@ -59,7 +59,7 @@ func TestCache_evictsTheLeastRecentlyUsed(t *testing.T) {
 	require.False(t, ok, "its time is over")
 	entries, _ := c.size()
 	require.Equal(t, 1, entries)
-	c.put(of[0], rememberedOf(5, now.Add(time.Hour)))
+	c.put(of[0], newRemembered(5, now.Add(time.Hour)))
 	entries, bytes := c.size()
 	require.Equal(t, 1, entries)
 	require.Equal(t, overhead+10, bytes)

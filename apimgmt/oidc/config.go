@@ -96,7 +96,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("neither Config.Issuer nor Config.Discovery is set")
 	}
 	if c.Discovery == "" {
-		c.Discovery = discoveryOf(c.Issuer)
+		c.Discovery = discoveryURL(c.Issuer)
 	}
 	for _, algorithm := range c.Algorithms {
 		if !slices.Contains(algorithms(), algorithm) {

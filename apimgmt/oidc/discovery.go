@@ -40,8 +40,8 @@ type metadata struct {
 // Discovery 1.0 section 4).
 const WellKnown = "/.well-known/openid-configuration"
 
-// discoveryOf is where an issuer's discovery document is.
-func discoveryOf(issuer string) string { return strings.TrimSuffix(issuer, "/") + WellKnown }
+// discoveryURL is where an issuer's discovery document is.
+func discoveryURL(issuer string) string { return strings.TrimSuffix(issuer, "/") + WellKnown }
 
 // parseMetadata reads a discovery document. Members that are not used may be
 // anything.
@@ -124,7 +124,7 @@ func (i *issuer) loadMetadata(ctx context.Context, old *metadata) (*metadata, ti
 	// A document at the issuer's own address must be that issuer's (OpenID
 	// Connect Discovery section 4.3). Fetched elsewhere it may know itself by
 	// another name.
-	if i.config.Issuer != "" && i.config.Discovery == discoveryOf(i.config.Issuer) && m.Issuer != i.config.Issuer {
+	if i.config.Issuer != "" && i.config.Discovery == discoveryURL(i.config.Issuer) && m.Issuer != i.config.Issuer {
 		return nil, 0, fmt.Errorf("fetch %q: the document is of the issuer %q", i.config.Discovery, m.Issuer)
 	}
 	m.replace(i.config.Endpoints)

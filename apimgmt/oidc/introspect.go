@@ -30,7 +30,7 @@ func (v *Verifier) introspect(ctx context.Context, token string) (*Claims, error
 	if err := plausible(token); err != nil {
 		return nil, err
 	}
-	of := digestOf(token)
+	of := tokenDigest(token)
 	land, err := v.flights.start(ctx, of)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func parseKey(raw json.RawMessage) (key, bool) {
 	if err := jwk.UnmarshalJSON(raw); err != nil || (jwk.Use != "" && jwk.Use != "sig") || !jwk.IsPublic() || !jwk.Valid() {
 		return key{}, false
 	}
-	k := key{id: jwk.KeyID, public: jwk.Key, algorithms: algorithmsOf(jwk.Key)}
+	k := key{id: jwk.KeyID, public: jwk.Key, algorithms: keyAlgorithms(jwk.Key)}
 	if jwk.Algorithm != "" {
 		if !slices.Contains(k.algorithms, jwk.Algorithm) {
 			return key{}, false
@@ -79,8 +79,8 @@ func parseKey(raw json.RawMessage) (key, bool) {
 	return k, len(k.algorithms) > 0
 }
 
-// algorithmsOf says what a public key may verify.
-func algorithmsOf(public any) []string {
+// keyAlgorithms says what a public key may verify.
+func keyAlgorithms(public any) []string {
 	switch public := public.(type) {
 	case *rsa.PublicKey:
 		if bits := public.N.BitLen(); bits < leastRSA || bits > maxRSABits || public.E < 3 || public.E%2 == 0 {

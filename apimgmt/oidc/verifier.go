@@ -88,7 +88,7 @@ func (v *Verifier) verify(ctx context.Context, token string) (*Claims, error) {
 		return nil, err
 	}
 	v.forget(keys)
-	of, now := digestOf(token), time.Now()
+	of, now := tokenDigest(token), time.Now()
 	if known, ok := v.cache.get(of, now); ok && known.keys == keys {
 		// What else is checked of a token depends on nothing that changes.
 		if err := known.claims.timely(now, v.issuer.config.Skew); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// conditionOf says that a record has to be the one that the page showed.
-func conditionOf(r *http.Request) apimgmt.Condition {
+// readCondition says that a record has to be the one that the page showed.
+func readCondition(r *http.Request) apimgmt.Condition {
 	if seen := r.PostForm.Get("revision"); seen != "" {
 		return apimgmt.Condition{Exists: true, Revisions: []string{seen}}
 	}
@@ -26,7 +26,7 @@ func (p *Portal) describe(w http.ResponseWriter, r *http.Request, v *visitor) er
 		return err
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(r.PostForm.Get("description")), "\r\n", "\n")
-	record, err := p.config.Publisher.Describe(r.Context(), r.PathValue("enabler"), text, v.User, conditionOf(r))
+	record, err := p.config.Publisher.Describe(r.Context(), r.PathValue("enabler"), text, v.User, readCondition(r))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) er
 	if err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Detail: sentence(err.Error())}
 	}
-	change := apimgmt.Transition{State: state, By: v.User, Condition: conditionOf(r)}
+	change := apimgmt.Transition{State: state, By: v.User, Condition: readCondition(r)}
 	if state == apimgmt.Deprecated {
 		change.Link = strings.TrimSpace(r.PostForm.Get("link"))
 		if text := r.PostForm.Get("sunset"); text != "" {
@@ -106,12 +106,12 @@ func (p *Portal) remove(w http.ResponseWriter, r *http.Request, v *visitor) erro
 	}
 	enabler, version := r.PathValue("enabler"), r.PostForm.Get("version")
 	if version == "" {
-		if err := p.config.Publisher.Delete(r.Context(), enabler, v.User, conditionOf(r)); err != nil {
+		if err := p.config.Publisher.Delete(r.Context(), enabler, v.User, readCondition(r)); err != nil {
 			return err
 		}
 		return shell.SeeOther(w, shell.Root(r), enabler+" is deleted.")
 	}
-	if err := p.config.Publisher.DeleteVersion(r.Context(), enabler, version, v.User, conditionOf(r)); err != nil {
+	if err := p.config.Publisher.DeleteVersion(r.Context(), enabler, version, v.User, readCondition(r)); err != nil {
 		return err
 	}
 	if _, err := p.config.Publisher.Get(r.Context(), enabler); err != nil {

@@ -101,13 +101,13 @@ func (r *rest) authenticate(w http.ResponseWriter, req *http.Request) (*oidc.Cla
 		w.Header().Set("Retry-After", "5")
 		return nil, &httpapi.Error{Status: http.StatusServiceUnavailable, Detail: detail, Err: err}
 	}
-	r.challenge(w, "invalid_token", reasonOf(err))
-	return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "The token is not accepted: " + reasonOf(err) + ".", Err: err}
+	r.challenge(w, "invalid_token", refusalReason(err))
+	return nil, &httpapi.Error{Status: http.StatusUnauthorized, Detail: "The token is not accepted: " + refusalReason(err) + ".", Err: err}
 }
 
-// reasonOf is why a token is refused: the text of the sentinel alone, for the rest of the
+// refusalReason is why a token is refused: the text of the sentinel alone, for the rest of the
 // error may have parts of the token.
-func reasonOf(err error) string {
+func refusalReason(err error) string {
 	for _, known := range []error{
 		oidc.ErrMissing, oidc.ErrMalformed, oidc.ErrAlgorithm, oidc.ErrType, oidc.ErrExpired, oidc.ErrNotYetValid,
 		oidc.ErrIssuer, oidc.ErrAudience, oidc.ErrSignature, oidc.ErrUnknownKey, oidc.ErrInactive,
@@ -134,8 +134,8 @@ func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", " ", "\n", " ").Replace(text) + `"`
 }
 
-// nameOf is the name of a caller, for the record and the log.
-func nameOf(caller *oidc.Claims) string {
+// callerName is the name of a caller, for the record and the log.
+func callerName(caller *oidc.Claims) string {
 	switch {
 	case caller.Username != "":
 		return caller.Username

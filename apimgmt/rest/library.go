@@ -71,7 +71,7 @@ func writeRecord(w http.ResponseWriter, record apimgmt.Record) error {
 }
 
 func (r *rest) describe(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
-	condition, err := conditionOf(req)
+	condition, err := readCondition(req)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *rest) describe(w http.ResponseWriter, req *http.Request, caller *oidc.C
 	if body.Description == nil {
 		return wire.Faults{missing("body", "description")}
 	}
-	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, nameOf(caller), condition)
+	record, err := r.publisher.Describe(req.Context(), req.PathValue("enabler"), *body.Description, callerName(caller), condition)
 	var refusal *apimgmt.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Field == "description":
@@ -96,11 +96,11 @@ func (r *rest) describe(w http.ResponseWriter, req *http.Request, caller *oidc.C
 }
 
 func (r *rest) remove(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
-	condition, err := conditionOf(req)
+	condition, err := readCondition(req)
 	if err != nil {
 		return err
 	}
-	if err := r.publisher.Delete(req.Context(), req.PathValue("enabler"), nameOf(caller), condition); err != nil {
+	if err := r.publisher.Delete(req.Context(), req.PathValue("enabler"), callerName(caller), condition); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -144,7 +144,7 @@ func (r *rest) version(w http.ResponseWriter, req *http.Request, _ *oidc.Claims)
 }
 
 func (r *rest) setState(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
-	condition, err := conditionOf(req)
+	condition, err := readCondition(req)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (r *rest) setState(w http.ResponseWriter, req *http.Request, caller *oidc.C
 	if body.State == nil {
 		return wire.Faults{missing("body", "state")}
 	}
-	t := apimgmt.Transition{Link: body.Link, By: nameOf(caller), Condition: condition}
+	t := apimgmt.Transition{Link: body.Link, By: callerName(caller), Condition: condition}
 	if t.State, err = apimgmt.ParseState(*body.State); err != nil {
 		return wire.Faults{wrong("body", "state", err.Error())}
 	}
@@ -174,12 +174,12 @@ func (r *rest) setState(w http.ResponseWriter, req *http.Request, caller *oidc.C
 }
 
 func (r *rest) removeVersion(w http.ResponseWriter, req *http.Request, caller *oidc.Claims) error {
-	condition, err := conditionOf(req)
+	condition, err := readCondition(req)
 	if err != nil {
 		return err
 	}
 	if err := r.publisher.DeleteVersion(req.Context(), req.PathValue("enabler"), req.PathValue("version"),
-		nameOf(caller), condition); err != nil {
+		callerName(caller), condition); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -209,8 +209,8 @@ func decodeBody(req *http.Request, into any) error {
 	return nil
 }
 
-// conditionOf reads If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
-func conditionOf(req *http.Request) (apimgmt.Condition, error) {
+// readCondition reads If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
+func readCondition(req *http.Request) (apimgmt.Condition, error) {
 	match, err := httpapi.ReadEntityTags(req.Header, "If-Match")
 	c := apimgmt.Condition{Exists: match.Any}
 	for _, tag := range match.List {

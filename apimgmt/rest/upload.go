@@ -37,7 +37,7 @@ func (r *rest) publish(w http.ResponseWriter, req *http.Request, caller *oidc.Cl
 			found = append(found, missing("query", name))
 		}
 	}
-	u := apimgmt.Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: nameOf(caller)}
+	u := apimgmt.Upload{Enabler: query.Get("enabler"), Description: query.Get("description"), By: callerName(caller)}
 	return r.upload(w, req, u, found)
 }
 
@@ -46,7 +46,7 @@ func (r *rest) replace(w http.ResponseWriter, req *http.Request, caller *oidc.Cl
 	query := req.URL.Query()
 	return r.upload(w, req, apimgmt.Upload{
 		Enabler: req.PathValue("enabler"), Description: query.Get("description"), KeepDescription: !query.Has("description"),
-		By: nameOf(caller), Condition: apimgmt.Condition{Exists: true},
+		By: callerName(caller), Condition: apimgmt.Condition{Exists: true},
 	}, wire.Faults{})
 }
 
@@ -68,7 +68,7 @@ func (r *rest) upload(w http.ResponseWriter, req *http.Request, u apimgmt.Upload
 				Loc: []string{"query", "dry_run"}, Msg: "value could not be parsed to a boolean", Type: "type_error.bool"})
 		}
 	}
-	condition, err := conditionOf(req)
+	condition, err := readCondition(req)
 	if err != nil {
 		return err
 	}

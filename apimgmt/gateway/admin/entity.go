@@ -20,9 +20,9 @@ type collection struct {
 	parent *table // nil for all
 }
 
-// parentOf is the entity that the entities of the request belong to. Without a parent
+// findParent is the entity that the entities of the request belong to. Without a parent
 // it is the zero row.
-func (c collection) parentOf(config *entity.Config, r *http.Request) (row, error) {
+func (c collection) findParent(config *entity.Config, r *http.Request) (row, error) {
 	if c.parent == nil {
 		return row{}, nil
 	}
@@ -39,7 +39,7 @@ func (c collection) has(e, parent row) bool {
 
 // find is the entity that the request names.
 func (c collection) find(config *entity.Config, r *http.Request) (row, error) {
-	parent, err := c.parentOf(config, r)
+	parent, err := c.findParent(config, r)
 	if err != nil {
 		return row{}, err
 	}
@@ -67,7 +67,7 @@ func (c collection) lookup(config *entity.Config, parent row, key string) (row, 
 
 func (a *API) list(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		wanted, err := listingOf(r)
+		wanted, err := readListing(r)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (a *API) list(c collection) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		parent, err := c.parentOf(&now.config, r)
+		parent, err := c.findParent(&now.config, r)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (a *API) list(c collection) httpapi.HandlerFunc {
 				items = append(items, item{e.meta().ID, a.shown(e)})
 			}
 		}
-		writeJSON(w, http.StatusOK, wanted.pageOf(r, items))
+		writeJSON(w, http.StatusOK, wanted.cutPage(r, items))
 		return nil
 	}
 }
@@ -157,7 +157,7 @@ func (a *API) replace(c collection) httpapi.HandlerFunc {
 		key := r.PathValue("id")
 		return a.write(w, r, http.StatusOK, c, func(config *entity.Config) (row, error) {
 			next := c.table.copy(made)
-			parent, err := c.parentOf(config, r)
+			parent, err := c.findParent(config, r)
 			if err != nil {
 				return next, err
 			}
@@ -205,7 +205,7 @@ func (a *API) change(c collection) httpapi.HandlerFunc {
 func (a *API) remove(c collection) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		err := a.store.Change(r.Context(), func(config entity.Config) (entity.Config, error) {
-			parent, err := c.parentOf(&config, r)
+			parent, err := c.findParent(&config, r)
 			if err != nil {
 				return config, err
 			}
@@ -257,7 +257,7 @@ func (t *table) copy(e row) row {
 
 // put adds an entity to a configuration, for the parent that the request names.
 func (a *API) put(config *entity.Config, c collection, r *http.Request, e row) error {
-	parent, err := c.parentOf(config, r)
+	parent, err := c.findParent(config, r)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type listing struct {
 	all   bool     // whether an item has to have all of the tags, or one of them
 }
 
-func listingOf(r *http.Request) (listing, error) {
+func readListing(r *http.Request) (listing, error) {
 	query, l := r.URL.Query(), listing{size: defaultPage}
 	if size := query.Get("size"); size != "" {
 		n, err := strconv.Atoi(size)
@@ -80,9 +80,9 @@ type item struct {
 	value any
 }
 
-// pageOf is the requested page of the items. What is created or
+// cutPage is the requested page of the items. What is created or
 // deleted meanwhile moves no other item to another page.
-func (l listing) pageOf(r *http.Request, items []item) page {
+func (l listing) cutPage(r *http.Request, items []item) page {
 	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.key, b.key) })
 	from, found := slices.BinarySearchFunc(items, l.after, func(i item, key string) int { return strings.Compare(i.key, key) })
 	if found {

@@ -101,7 +101,7 @@ type tagged struct {
 
 // tags lists the tags of all entities, or the entities of one tag.
 func (a *API) tags(w http.ResponseWriter, r *http.Request) error {
-	wanted, err := listingOf(r)
+	wanted, err := readListing(r)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *API) tags(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	writeJSON(w, http.StatusOK, wanted.pageOf(r, items))
+	writeJSON(w, http.StatusOK, wanted.cutPage(r, items))
 	return nil
 }
 
@@ -137,7 +137,7 @@ type targetHealth struct {
 
 // health lists the targets of an upstream and how they are.
 func (a *API) health(w http.ResponseWriter, r *http.Request) error {
-	wanted, err := listingOf(r)
+	wanted, err := readListing(r)
 	if err != nil {
 		return err
 	}
@@ -150,19 +150,19 @@ func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 		return notFound()
 	}
 	var items []item
-	for _, h := range a.store.healthOf(&now.config, found.entity.(*entity.Upstream)) {
+	for _, h := range a.store.upstreamHealth(&now.config, found.entity.(*entity.Upstream)) {
 		items = append(items, item{h.ID, h})
 	}
 	answer := struct {
 		page
 		Node string `json:"node_id"`
-	}{wanted.pageOf(r, items), a.node}
+	}{wanted.cutPage(r, items), a.node}
 	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
 
-// targetsOf lists the targets of each upstream, by its id.
-func targetsOf(config *entity.Config) map[string][]*entity.Target {
+// groupTargets lists the targets of each upstream, by its id.
+func groupTargets(config *entity.Config) map[string][]*entity.Target {
 	targets := map[string][]*entity.Target{}
 	for i := range config.Targets {
 		if t := &config.Targets[i]; t.Upstream != nil {
@@ -172,9 +172,9 @@ func targetsOf(config *entity.Config) map[string][]*entity.Target {
 	return targets
 }
 
-// healthOf lists the targets of an upstream with their health.
-func (s *Store) healthOf(config *entity.Config, upstream *entity.Upstream) []targetHealth {
-	return s.healthOfTargets(upstream, targetsOf(config)[upstream.ID])
+// upstreamHealth lists the targets of an upstream with their health.
+func (s *Store) upstreamHealth(config *entity.Config, upstream *entity.Upstream) []targetHealth {
+	return s.healthOfTargets(upstream, groupTargets(config)[upstream.ID])
 }
 
 func (s *Store) healthOfTargets(upstream *entity.Upstream, targets []*entity.Target) []targetHealth {
@@ -210,7 +210,7 @@ func (a *API) setHealth(healthy bool) func(http.ResponseWriter, *http.Request) e
 		if err != nil {
 			return err
 		}
-		upstream, err := targets.parentOf(&now.config, r)
+		upstream, err := targets.findParent(&now.config, r)
 		if err != nil {
 			return err
 		}

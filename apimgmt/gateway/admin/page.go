@@ -141,7 +141,7 @@ func gatewayCrumb() shell.Crumb { return shell.Crumb{Name: "Gateway"} }
 func (p *pages) frame(r *http.Request, title, list string, trail ...shell.Crumb) frame {
 	f := frame{Frame: p.part.Frame(r, title, trail...)}
 	if p.account != nil {
-		s, ok := p.account.find(secretOf(r), false)
+		s, ok := p.account.find(sessionSecret(r), false)
 		if !ok {
 			return f
 		}
@@ -164,8 +164,8 @@ func (p *pages) isAdmin(r *http.Request) bool {
 	return p.account != nil || p.guard.authorize(r, string(httpapi.Admin)) == nil
 }
 
-// configOf is the configuration that a page is about.
-func (p *pages) configOf(ctx context.Context) (*entity.Config, error) {
+// loadConfig is the configuration that a page is about.
+func (p *pages) loadConfig(ctx context.Context) (*entity.Config, error) {
 	now, err := p.store.current(ctx)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (p *pages) configOf(ctx context.Context) (*entity.Config, error) {
 	return &now.config, nil
 }
 
-// urlOf is the address of a service.
-func urlOf(s *entity.Service) string {
+// serviceURL is the address of a service.
+func serviceURL(s *entity.Service) string {
 	return (&url.URL{Scheme: s.Protocol, Host: fmt.Sprintf("%s:%d", s.Host, s.Port), Path: s.Path}).String()
 }

@@ -46,7 +46,7 @@ type accountView struct {
 // signedIn redirects requests without a login session to the sign-in page.
 func (p *pages) signedIn(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	return p.guard.page(func(w http.ResponseWriter, r *http.Request) error {
-		if _, ok := p.account.find(secretOf(r), r.URL.Path != "/history"); ok {
+		if _, ok := p.account.find(sessionSecret(r), r.URL.Path != "/history"); ok {
 			return f(w, r)
 		}
 		there, err := p.account.exists(r.Context())
@@ -60,7 +60,7 @@ func (p *pages) signedIn(f httpapi.HandlerFunc) httpapi.HandlerFunc {
 	})
 }
 
-func secretOf(r *http.Request) string {
+func sessionSecret(r *http.Request) string {
 	cookie, err := r.Cookie(cookies.Admin)
 	if err != nil {
 		return ""
@@ -152,7 +152,7 @@ func (p accountPages) signIn(w http.ResponseWriter, r *http.Request) error {
 
 // begin gives a browser its session.
 func (p accountPages) begin(w http.ResponseWriter, r *http.Request, secret string) error {
-	p.account.close(secretOf(r)) // the one before
+	p.account.close(sessionSecret(r)) // the one before
 	http.SetCookie(w, p.cookie(r, secret, int(sessionTime.Seconds())))
 	return redirect(w, r, "")
 }
@@ -163,7 +163,7 @@ func (p accountPages) cookie(r *http.Request, secret string, age int) *http.Cook
 }
 
 func (p accountPages) signOut(w http.ResponseWriter, r *http.Request) error {
-	p.account.close(secretOf(r))
+	p.account.close(sessionSecret(r))
 	http.SetCookie(w, p.cookie(r, "", -1))
 	return redirect(w, r, "sign-in")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// nounOf is the noun for a kind on pages.
-func nounOf(kind entity.Kind) string {
+// kindNoun is the noun for a kind on pages.
+func kindNoun(kind entity.Kind) string {
 	if kind == entity.KindKey {
 		return "key"
 	}
@@ -64,8 +64,8 @@ func (t *table) fresh() row {
 	return e
 }
 
-// valuesOf are the values of an entity by the names of the fields of its form.
-func valuesOf(e row) (map[string]any, error) {
+// entityValues are the values of an entity by the names of the fields of its form.
+func entityValues(e row) (map[string]any, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
@@ -83,10 +83,10 @@ func valuesOf(e row) (map[string]any, error) {
 	return values, nil
 }
 
-// viewOf is the page of an entity, which is new where isNew.
-func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, isNew bool) (editView, error) {
-	v := editView{Kind: nounOf(t.kind), Plural: t.plural, Back: t.back(e), Fields: p.inputs(e, config)}
-	values, err := valuesOf(e)
+// newEditView is the page of an entity, which is new where isNew.
+func (p *pages) newEditView(r *http.Request, t *table, config *entity.Config, e row, isNew bool) (editView, error) {
+	v := editView{Kind: kindNoun(t.kind), Plural: t.plural, Back: t.back(e), Fields: p.inputs(e, config)}
+	values, err := entityValues(e)
 	if err != nil {
 		return v, err
 	}
@@ -132,9 +132,9 @@ func (p *pages) viewOf(r *http.Request, t *table, config *entity.Config, e row, 
 		}
 		v.ID = id.String()
 	} else {
-		l := newLister(config).listedOf(e)
+		l := newLister(config).describeRow(e)
 		title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
-		if kind, parts := p.partsOf(config, e); kind != "" {
+		if kind, parts := p.entityParts(config, e); kind != "" {
 			v.PartKind, v.PartPlural, v.Parts = string(kind), tableFor(kind).plural, parts
 		}
 	}
@@ -166,7 +166,7 @@ func findReferences(inputs form.Fields, config *entity.Config, values map[string
 
 func (p *pages) showNew(t *table) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		config, err := p.configOf(r.Context())
+		config, err := p.loadConfig(r.Context())
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (p *pages) showNew(t *table) httpapi.HandlerFunc {
 				}
 			}
 		}
-		v, err := p.viewOf(r, t, config, e, true)
+		v, err := p.newEditView(r, t, config, e, true)
 		if err != nil {
 			return err
 		}
@@ -197,14 +197,14 @@ func (p *pages) showNew(t *table) httpapi.HandlerFunc {
 func (p *pages) named(t *table, config *entity.Config, r *http.Request) (row, error) {
 	e, ok := t.find(config, r.PathValue("id"))
 	if !ok {
-		return row{}, &problem{status: http.StatusNotFound, Message: "There is no such " + nounOf(t.kind) + ", or not any more"}
+		return row{}, &problem{status: http.StatusNotFound, Message: "There is no such " + kindNoun(t.kind) + ", or not any more"}
 	}
 	return e, nil
 }
 
 func (p *pages) showEdit(t *table) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		config, err := p.configOf(r.Context())
+		config, err := p.loadConfig(r.Context())
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (p *pages) showEdit(t *table) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		v, err := p.viewOf(r, t, config, e, false)
+		v, err := p.newEditView(r, t, config, e, false)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (p *pages) base(t *table, config *entity.Config, r *http.Request) (e row, i
 // is not any more what the form was about.
 func (p *pages) save(t *table) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		config, err := p.configOf(r.Context())
+		config, err := p.loadConfig(r.Context())
 		if err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 				return p.see(w, r, t.back(made), "The key is made. It was shown once.")
 			}
 		}
-		v, err := p.viewOf(r, t, config, e, isNew)
+		v, err := p.newEditView(r, t, config, e, isNew)
 		if err != nil {
 			return err
 		}
@@ -291,7 +291,7 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 		if key, ok := made.entity.(*entity.Key); ok {
 			return p.showKey(w, r, config, key)
 		}
-		return p.see(w, r, t.back(made), "Saved "+nounOf(t.kind)+" “"+made.label()+"”")
+		return p.see(w, r, t.back(made), "Saved "+kindNoun(t.kind)+" “"+made.label()+"”")
 	}
 }
 
@@ -396,7 +396,7 @@ type deleteView struct {
 
 func (p *pages) showDelete(t *table) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		config, err := p.configOf(r.Context())
+		config, err := p.loadConfig(r.Context())
 		if err != nil {
 			return err
 		}
@@ -404,22 +404,22 @@ func (p *pages) showDelete(t *table) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		l := newLister(config).listedOf(e)
-		v := deleteView{Entity: &l, Verb: verbOf(t.kind), Back: t.back(e), Consequence: consequence(t.kind)}
+		l := newLister(config).describeRow(e)
+		v := deleteView{Entity: &l, Verb: createVerb(t.kind), Back: t.back(e), Consequence: consequence(t.kind)}
 		list := t.plural
 		if owner := ownerKind(t.kind); owner != "" {
 			list = tableFor(owner).plural
 		} else {
 			v.Back += "/" + l.ID
 		}
-		v.frame = p.frame(r, v.Verb+" "+nounOf(t.kind)+" “"+l.Label+"”?", list, gatewayCrumb(),
+		v.frame = p.frame(r, v.Verb+" "+kindNoun(t.kind)+" “"+l.Label+"”?", list, gatewayCrumb(),
 			shell.Crumb{Name: upper(list), Href: list}, shell.Crumb{Name: l.Label, Href: v.Back})
 		return p.part.Show(w, r, http.StatusOK, "delete.html", &v)
 	}
 }
 
-// verbOf is what people do to an entity that goes.
-func verbOf(kind entity.Kind) string {
+// createVerb is what people do to an entity that goes.
+func createVerb(kind entity.Kind) string {
 	if kind == entity.KindKey {
 		return "Revoke"
 	}
@@ -444,7 +444,7 @@ func (p *pages) delete(t *table) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return p.see(w, r, back, verbOf(t.kind)+"d "+nounOf(t.kind)+" “"+label+"”")
+		return p.see(w, r, back, createVerb(t.kind)+"d "+kindNoun(t.kind)+" “"+label+"”")
 	}
 }
 

@@ -39,7 +39,7 @@ type listView struct {
 
 func (p *pages) list(t *table) httpapi.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		config, err := p.configOf(r.Context())
+		config, err := p.loadConfig(r.Context())
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (p *pages) list(t *table) httpapi.HandlerFunc {
 		from, words := newLister(config), strings.Fields(strings.ToLower(v.Query))
 		var rows []listed
 		for e := range t.rows(config) {
-			if l := from.listedOf(e); l.matches(words) {
+			if l := from.describeRow(e); l.matches(words) {
 				rows = append(rows, l)
 			}
 		}
@@ -91,7 +91,7 @@ type lister struct {
 }
 
 func newLister(config *entity.Config) *lister {
-	made := &lister{labels: map[string]string{}, keys: map[string]int{}, targets: targetsOf(config)}
+	made := &lister{labels: map[string]string{}, keys: map[string]int{}, targets: groupTargets(config)}
 	for _, kind := range []entity.Kind{entity.KindService, entity.KindRoute, entity.KindConsumer} {
 		for e := range tableFor(kind).rows(config) {
 			made.labels[e.meta().ID] = e.label()
@@ -113,8 +113,8 @@ func (of *lister) name(ref *entity.Ref) string {
 	return of.labels[ref.ID]
 }
 
-// listedOf is an entity as lists show it.
-func (of *lister) listedOf(e row) listed {
+// describeRow is an entity as lists show it.
+func (of *lister) describeRow(e row) listed {
 	l := listed{ID: e.meta().ID, Label: e.label(), Enabled: true}
 	for _, tag := range e.meta().Tags {
 		if strings.Contains(tag, ":") && l.Owner == "" {
@@ -124,7 +124,7 @@ func (of *lister) listedOf(e row) listed {
 	switch e := e.entity.(type) {
 	case *entity.Service:
 		l.Enabled = *e.Enabled
-		l.Cells = []cell{{"Address", urlOf(e)}}
+		l.Cells = []cell{{"Address", serviceURL(e)}}
 	case *entity.Route:
 		l.Cells = []cell{{"Service", of.name(e.Service)}, {"Methods", strings.Join(e.Methods, " ")},
 			{"Matches", strings.Join(slices.Concat(e.Hosts, e.Paths), "  ")}}

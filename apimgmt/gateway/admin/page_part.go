@@ -48,9 +48,9 @@ func (t *table) back(e row) string {
 	return plural
 }
 
-// partsOf lists what belongs to an entity, the newest keys first, and says what kind
+// entityParts lists what belongs to an entity, the newest keys first, and says what kind
 // it is; the kind is empty if nothing can.
-func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
+func (p *pages) entityParts(config *entity.Config, e row) (entity.Kind, []part) {
 	var parts []part
 	switch owner := e.entity.(type) {
 	case *entity.Consumer:
@@ -67,7 +67,7 @@ func (p *pages) partsOf(config *entity.Config, e row) (entity.Kind, []part) {
 		}
 		return entity.KindKey, parts
 	case *entity.Upstream:
-		for _, t := range p.store.healthOf(config, owner) {
+		for _, t := range p.store.upstreamHealth(config, owner) {
 			parts = append(parts, part{ID: t.ID, Label: t.Target, Weight: t.Weight, Health: t.Health})
 		}
 		return entity.KindTarget, parts

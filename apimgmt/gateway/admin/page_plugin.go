@@ -50,7 +50,7 @@ func (p *pages) pluginInputs(e *entity.Plugin, config *entity.Config, enabled, t
 		made = append(made, reference(config, entity.KindConsumer, "For consumer", "Every consumer"))
 	}
 	made = append(made, enabled)
-	fields := schemaInputs("config.", fieldsOf(kind))
+	fields := schemaInputs("config.", kindFields(kind))
 	if len(fields) > 0 {
 		made = append(made, form.Field{Name: "config", Label: "Configuration", Kind: form.Group, Fields: fields})
 	}

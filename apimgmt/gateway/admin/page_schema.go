@@ -25,7 +25,7 @@ func schemaInputs(prefix string, fields []map[string]schemaField) form.Fields {
 }
 
 func schemaInput(prefix, name string, described schemaField) form.Field {
-	f := form.Field{Name: prefix + name, Label: labelOf(name), Sparse: true}
+	f := form.Field{Name: prefix + name, Label: fieldLabel(name), Sparse: true}
 	f.Hint, _ = described["description"].(string)
 	f.Required, _ = described["required"].(bool)
 	f.Default = plain(described["default"])
@@ -95,8 +95,8 @@ func plain(value any) any {
 var abbreviations = map[string]string{"api": "API", "cors": "CORS", "http": "HTTP", "id": "ID", "ip": "IP", "jwt": "JWT", "oidc": "OIDC",
 	"ssl": "SSL", "tcp": "TCP", "uri": "URI", "url": "URL", "ai": "AI"}
 
-// labelOf is the name of a field as its label: key_in_header is "Key in header".
-func labelOf(name string) string {
+// fieldLabel is the name of a field as its label: key_in_header is "Key in header".
+func fieldLabel(name string) string {
 	words := strings.Split(name, "_")
 	for i, word := range words {
 		if short, ok := abbreviations[word]; ok {

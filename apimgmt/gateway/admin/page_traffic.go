@@ -52,7 +52,7 @@ func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	made.Plot = p.store.traffic.history.Query(made.Prefix, q.Get("range"))
 	made.Routes = p.windows(p.store.traffic.history.Query(routeSeries, q.Get("range")))
 	config := p.store.state.Load().config
-	targets := targetsOf(&config)
+	targets := groupTargets(&config)
 	for i := range config.Upstreams[:min(len(config.Upstreams), shownUpstreams)] {
 		u, health := &config.Upstreams[i], map[string]string{}
 		for _, t := range p.store.healthOfTargets(u, targets[u.ID]) {
@@ -71,7 +71,7 @@ const shownFailures = 50
 func (p *pages) failures(key string) []gateway.Failure {
 	shown := []gateway.Failure{}
 	for _, f := range p.store.gateway.Failures() {
-		if (key == "" || keyOf(f.Account) == key) && len(shown) < shownFailures {
+		if (key == "" || trafficKey(f.Account) == key) && len(shown) < shownFailures {
 			shown = append(shown, f)
 		}
 	}
@@ -83,7 +83,7 @@ func (p *pages) failures(key string) []gateway.Failure {
 func (p *pages) windows(plot history.Plot) []routeWindow {
 	made := []routeWindow{}
 	for _, t := range p.store.gateway.Traffic() {
-		w := routeWindow{Key: keyOf(t), Route: cmp.Or(t.Route, "no route"), Service: t.Service}
+		w := routeWindow{Key: trafficKey(t), Route: cmp.Or(t.Route, "no route"), Service: t.Service}
 		name := routeSeries + w.Key + "/"
 		sum := func(series string) float64 {
 			total := 0.0
@@ -134,7 +134,7 @@ type upstreamView struct {
 
 // overview shows the traffic and the health of the upstreams.
 func (p *pages) overview(w http.ResponseWriter, r *http.Request) error {
-	config, err := p.configOf(r.Context())
+	config, err := p.loadConfig(r.Context())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (p *pages) overview(w http.ResponseWriter, r *http.Request) error {
 		v.frame = p.frame(r, "Traffic of "+v.Name, "", gatewayCrumb())
 		return p.part.Show(w, r, http.StatusOK, "overview.html", &v)
 	}
-	targets := targetsOf(config)
+	targets := groupTargets(config)
 	v.More = max(len(config.Upstreams)-shownUpstreams, 0)
 	for i := range config.Upstreams[:len(config.Upstreams)-v.More] {
 		u := &config.Upstreams[i]

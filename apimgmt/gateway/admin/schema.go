@@ -61,9 +61,9 @@ func (t *table) minimal() row {
 	return e
 }
 
-// schemaOf describes the entities of a kind: the types of their fields, and the
+// entitySchema describes the entities of a kind: the types of their fields, and the
 // defaults that the gateway fills in.
-func (t *table) schemaOf() (map[string]any, error) {
+func (t *table) entitySchema() (map[string]any, error) {
 	given, full := reflect.ValueOf(t.minimal().entity).Elem(), t.minimal()
 	if upstream, ok := full.entity.(*entity.Upstream); ok {
 		upstream.Healthchecks = &entity.Healthchecks{} // whose parts have defaults
@@ -156,7 +156,7 @@ func (a *API) schema(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	schema, err := t.schemaOf()
+	schema, err := t.entitySchema()
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (a *API) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &problem{status: http.StatusNotFound, Message: "No plugin named '" + r.PathValue("name") + "'"}
 	}
-	config := schemaField{"type": "record", "required": true, "fields": fieldsOf(kind)}
+	config := schemaField{"type": "record", "required": true, "fields": kindFields(kind)}
 	fields := []map[string]schemaField{
 		{"protocols": {"type": "set", "required": true, "default": []string{"grpc", "grpcs", "http", "https"},
 			"elements": schemaField{"type": "string"}}},
@@ -32,8 +32,8 @@ func (a *API) pluginSchema(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// fieldsOf describes the configuration of a kind.
-func fieldsOf(kind gateway.Kind) []map[string]schemaField {
+// kindFields describes the configuration of a kind.
+func kindFields(kind gateway.Kind) []map[string]schemaField {
 	if kind.Config == nil {
 		return []map[string]schemaField{}
 	}
@@ -130,7 +130,7 @@ func (f filled) MarshalJSON() ([]byte, error) {
 		}
 	}
 	if given["config"] == nil { // which is how the whole form of an extension begins
-		whole, err := json.Marshal(fillIn(fieldsOf(f.kind), given))
+		whole, err := json.Marshal(fillIn(kindFields(f.kind), given))
 		if err != nil {
 			return nil, err
 		}

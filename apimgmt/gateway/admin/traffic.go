@@ -72,9 +72,9 @@ func (r *recorder) run(ctx context.Context) {
 // noRoute is the key of the requests that no route has matched.
 const noRoute = "none"
 
-// keyOf names a route in the history: by its id, by "other" and the service for those that are counted
+// trafficKey names a route in the history: by its id, by "other" and the service for those that are counted
 // together, or by noRoute.
-func keyOf(t gateway.RouteTraffic) string {
+func trafficKey(t gateway.RouteTraffic) string {
 	if t.ID == "" && t.Service != "" {
 		return t.Route + ":" + t.Service
 	}
@@ -86,9 +86,9 @@ func (r *recorder) measure() {
 	all, open := r.gateway.Traffic(), int64(0)
 	routes, keys := make(map[string]*recorded, len(all)), make([]string, 0, len(all))
 	for _, t := range all {
-		key := keyOf(t)
+		key := trafficKey(t)
 		open += t.Open
-		one := &recorded{tally: tallyOf(t)}
+		one := &recorded{tally: newTally(t)}
 		before := r.routes[key]
 		if before == nil {
 			before = &recorded{}
@@ -151,7 +151,7 @@ func (r *recorder) distribution(name string, h gateway.Histogram) {
 	r.history.Distribution(name+"latency", bounds, h.Counts)
 }
 
-func tallyOf(t gateway.RouteTraffic) tally {
+func newTally(t gateway.RouteTraffic) tally {
 	made := tally{requests: t.Requests, durations: t.Durations}
 	for status, n := range t.Statuses {
 		made.classes[min(max(status/100, 1), len(classes))-1] += n

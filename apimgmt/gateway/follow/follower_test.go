@@ -207,14 +207,14 @@ func TestFollower_servesOnAndRestartsWithoutTheControlPlane(t *testing.T) {
 	second := follows(t, p, file)
 	require.Equal(t, "one", second.answer(), "before it has asked")
 	require.Equal(t, secret, second.follower.Secret())
-	require.Zero(t, metricOf(t, second, "gateway_control_plane_up"))
-	require.InDelta(t, 1, metricOf(t, second, "gateway_config_serving"), 0)
-	require.Greater(t, metricOf(t, second, "gateway_config_age_seconds"), 0.0)
+	require.Zero(t, readMetric(t, second, "gateway_control_plane_up"))
+	require.InDelta(t, 1, readMetric(t, second, "gateway_config_serving"), 0)
+	require.Greater(t, readMetric(t, second, "gateway_config_age_seconds"), 0.0)
 	p.serve(t, "two")
 	p.away.Store(false)
 	require.Eventually(t, func() bool { return second.answer() == "two" }, patience, time.Millisecond)
 	second.waitFor(t, func(s follow.State) bool { return s.Unreachable == nil })
-	require.InDelta(t, 1, metricOf(t, second, "gateway_control_plane_up"), 0)
+	require.InDelta(t, 1, readMetric(t, second, "gateway_control_plane_up"), 0)
 }
 
 func TestFollower_writesTheFileAgainAfterAFailure(t *testing.T) {
@@ -241,7 +241,7 @@ func TestFollower_writesTheFileAgainAfterAFailure(t *testing.T) {
 	require.Eventually(t, has("two"), patience, time.Millisecond)
 }
 
-func metricOf(t *testing.T, d *data, name string) float64 {
+func readMetric(t *testing.T, d *data, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	require.NoError(t, registry.Register(d.follower))
@@ -269,7 +269,7 @@ func TestFollower_refusesAConfigurationAsAWhole(t *testing.T) {
 	require.Equal(t, "one", d.answer())
 	require.ErrorContains(t, d.follower.State().Refused, "of-a-later-version")
 	require.Contains(t, d.follower.State().String(), "a newer one is not served")
-	require.InDelta(t, 1, metricOf(t, d, "gateway_config_refused"), 0)
+	require.InDelta(t, 1, readMetric(t, d, "gateway_config_refused"), 0)
 	d.stop()
 	p.away.Store(true)
 	again := follows(t, p, file)

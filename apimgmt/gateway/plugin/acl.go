@@ -45,7 +45,7 @@ func (c *acl) access(x *gateway.Exchange) *gateway.Answer {
 	if who.Consumer == nil && who.Subject == "" {
 		return gateway.Refuse(http.StatusUnauthorized, "Unauthorized")
 	}
-	groups := groupsOf(who)
+	groups := callerGroups(who)
 	in := func(group string) bool { return slices.Contains(groups, group) }
 	if (len(c.Allow) > 0 && !slices.ContainsFunc(c.Allow, in)) || slices.ContainsFunc(c.Deny, in) {
 		return gateway.Refuse(http.StatusForbidden, "You cannot consume this service")
@@ -56,7 +56,7 @@ func (c *acl) access(x *gateway.Exchange) *gateway.Answer {
 	return nil
 }
 
-func groupsOf(who gateway.Identity) []string {
+func callerGroups(who gateway.Identity) []string {
 	var groups []string
 	if claims, ok := who.Claims.(*oidc.Claims); ok {
 		groups = append(groups, claims.Roles...)

@@ -151,7 +151,7 @@ func TestCounts_storeABoundedNumberOfCallersOfAPlugin(t *testing.T) {
 	for i := range 5 {
 		require.True(t, n.take(t, fmt.Sprint(i), at))
 	}
-	require.Len(t, keysOf(t, docs), 3)
+	require.Len(t, storedKeys(t, docs), 3)
 	require.EqualValues(t, 2, n.counts.exchanges[exchangeRefused].Load())
 	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("too many callers")))
 	require.Contains(t, log.String(), "plugin=plugin")
@@ -162,7 +162,7 @@ func TestCounts_storeABoundedNumberOfCallersOfAPlugin(t *testing.T) {
 
 	other.take("a", at)
 	n.counts.exchange(t.Context(), true)
-	require.Contains(t, keysOf(t, docs), countsKey("other", "a"), "another plugin has room of its own")
+	require.Contains(t, storedKeys(t, docs), countsKey("other", "a"), "another plugin has room of its own")
 
 	second := newNode(t, docs, limit{3, 10})
 	second.counts.most = 3

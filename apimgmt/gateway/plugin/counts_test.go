@@ -163,15 +163,15 @@ func TestCounts_Run_goesOnWithoutTheStoreAndSaysSo(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		require.Contains(t, log.String(), "rate limits are not shared")
-		require.InDelta(t, 0, valueOf(t, counts, "gateway_limits_shared"), 0)
-		require.InDelta(t, 3, valueOf(t, counts, "gateway_limit_exchange_age_seconds"), 1)
+		require.InDelta(t, 0, readMetric(t, counts, "gateway_limits_shared"), 0)
+		require.InDelta(t, 3, readMetric(t, counts, "gateway_limit_exchange_age_seconds"), 1)
 
 		docs.before.Store(false)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.Contains(t, log.String(), "rate limits are shared again")
-		require.InDelta(t, 1, valueOf(t, counts, "gateway_limits_shared"), 0)
-		require.Less(t, valueOf(t, counts, "gateway_limit_exchange_age_seconds"), 1.1)
+		require.InDelta(t, 1, readMetric(t, counts, "gateway_limits_shared"), 0)
+		require.Less(t, readMetric(t, counts, "gateway_limit_exchange_age_seconds"), 1.1)
 		other := newNode(t, docs, limit{period: 5, most: 10})
 		other.take(t, "a", at)
 		require.True(t, other.counter.take("a", at).refused, "what was counted meanwhile was added")
@@ -184,7 +184,7 @@ func TestCounts_Run_goesOnWithoutTheStoreAndSaysSo(t *testing.T) {
 	})
 }
 
-func valueOf(t *testing.T, counts *Counts, name string) float64 {
+func readMetric(t *testing.T, counts *Counts, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	require.NoError(t, registry.Register(counts))
@@ -205,13 +205,13 @@ func TestCounts_sweep_removesWhatIsOver(t *testing.T) {
 	n.take(t, "a", at)
 	n.take(t, "b", at.Add(48*time.Hour))
 	require.NoError(t, n.counts.sweep(t.Context(), at.Add(47*time.Hour)))
-	require.Len(t, keysOf(t, docs), 2, "its day has been over for less than a day")
+	require.Len(t, storedKeys(t, docs), 2, "its day has been over for less than a day")
 	require.NoError(t, n.counts.sweep(t.Context(), at.Add(48*time.Hour)))
-	require.Equal(t, []string{countsKey("plugin", "b")}, keysOf(t, docs))
+	require.Equal(t, []string{countsKey("plugin", "b")}, storedKeys(t, docs))
 	require.True(t, n.take(t, "a", at.Add(48*time.Hour)), "it begins anew")
 }
 
-func keysOf(t *testing.T, docs storage.Documents) []string {
+func storedKeys(t *testing.T, docs storage.Documents) []string {
 	t.Helper()
 	var keys []string
 	for doc, err := range storage.All(t.Context(), docs, "") {

@@ -135,8 +135,8 @@ var tokenReasons = [...]reason{
 	{oidc.ErrMalformed, "the token is malformed"},
 }
 
-// reasonOf is the answer for an error; empty if the token is not at fault.
-func reasonOf(err error) string {
+// refusalReason is the answer for an error; empty if the token is not at fault.
+func refusalReason(err error) string {
 	if errors.Is(err, oidc.ErrUnreachable) {
 		return ""
 	}
@@ -148,11 +148,11 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func aboutToken(err error) bool { return reasonOf(err) != "" }
+func aboutToken(err error) bool { return refusalReason(err) != "" }
 
 // refusal answers an error of check.
 func (p *oidcPlugin) refusal(ctx context.Context, err error) *gateway.Answer {
-	if reason := reasonOf(err); reason != "" {
+	if reason := refusalReason(err); reason != "" {
 		return p.refuse(http.StatusUnauthorized, "invalid_token", reason)
 	}
 	p.report(ctx, err)

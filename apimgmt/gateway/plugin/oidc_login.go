@@ -123,7 +123,7 @@ func (p *oidcPlugin) current(x *gateway.Exchange, s *session, now time.Time) (*o
 	if err != nil {
 		return nil, s, err
 	}
-	if tokens.Claims != nil && tokens.Claims.Subject != subjectOf(s) {
+	if tokens.Claims != nil && tokens.Claims.Subject != sessionSubject(s) {
 		return nil, s, oidc.ErrInactive // OpenID Connect Core section 12.2
 	}
 	renewed := newSession(tokens, s, now)
@@ -136,7 +136,7 @@ func (p *oidcPlugin) current(x *gateway.Exchange, s *session, now time.Time) (*o
 	return claims, renewed, err
 }
 
-func subjectOf(s *session) string {
+func sessionSubject(s *session) string {
 	claims, err := s.claims()
 	if err != nil {
 		return ""

@@ -18,7 +18,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	case '"':
 		return json.Unmarshal(data, (*string)(t))
 	case '{', '[':
-		return &json.UnmarshalTypeError{Value: shapeOf(data), Type: reflect.TypeFor[string]()}
+		return &json.UnmarshalTypeError{Value: jsonShape(data), Type: reflect.TypeFor[string]()}
 	}
 	*t = text(data)
 	return nil
@@ -37,7 +37,7 @@ func (f *flag) UnmarshalJSON(data []byte) error {
 	case "no", "false", "0", "off":
 		*f = false
 	default:
-		return &json.UnmarshalTypeError{Value: shapeOf(data), Type: reflect.TypeFor[bool]()}
+		return &json.UnmarshalTypeError{Value: jsonShape(data), Type: reflect.TypeFor[bool]()}
 	}
 	return nil
 }
@@ -56,11 +56,11 @@ func (l *list) UnmarshalJSON(data []byte) error {
 	case '[':
 		return json.Unmarshal(data, (*[]string)(l))
 	}
-	return &json.UnmarshalTypeError{Value: shapeOf(data), Type: reflect.TypeFor[[]string]()}
+	return &json.UnmarshalTypeError{Value: jsonShape(data), Type: reflect.TypeFor[[]string]()}
 }
 
-// shapeOf reports what a value is, without the value: it may be a secret.
-func shapeOf(data []byte) string {
+// jsonShape reports what a value is, without the value: it may be a secret.
+func jsonShape(data []byte) string {
 	switch data[0] {
 	case '{':
 		return "object"

@@ -40,7 +40,7 @@ func (s *surf) do(t *testing.T, method, path string, form url.Values) *httptest.
 	return recorder
 }
 
-func sealOf(t *testing.T, page *httptest.ResponseRecorder) string {
+func pageSeal(t *testing.T, page *httptest.ResponseRecorder) string {
 	t.Helper()
 	found := regexp.MustCompile(`name="request" value="([^"]+)"`).FindStringSubmatch(page.Body.String())
 	require.NotNil(t, found, page.Body.String())
@@ -60,7 +60,7 @@ func (s *surf) code(t *testing.T, client, user string) string {
 	t.Helper()
 	page := s.do(t, http.MethodGet, authorization(client)+"&prompt=login", nil)
 	back := s.do(t, http.MethodPost, "login-actions/authenticate",
-		url.Values{"request": {sealOf(t, page)}, "username": {user}, "password": {password}})
+		url.Values{"request": {pageSeal(t, page)}, "username": {user}, "password": {password}})
 	where, err := url.Parse(back.Header().Get("Location"))
 	require.NoError(t, err)
 	require.NotEmpty(t, where.Query().Get("code"), back.Body.String())
@@ -87,16 +87,16 @@ func TestCodes_areBoundToTheRequestAndUsedOnce(t *testing.T) {
 	} {
 		refused := exchange(p, test.client, browser.code(t, "public-frontend", "demouser"), test.verifier, test.redirect)
 		require.Equal(t, http.StatusBadRequest, refused.Code, want)
-		require.Equal(t, want, fieldsOf(t, refused)["error_description"])
+		require.Equal(t, want, answerFields(t, refused)["error_description"])
 	}
 	code := browser.code(t, "public-frontend", "demouser")
 	got := exchange(p, "public-frontend", code, verifier, portal+"/cb")
 	require.Equal(t, http.StatusOK, got.Code, got.Body.String())
 	again := exchange(p, "public-frontend", code, verifier, portal+"/cb")
-	require.Equal(t, "Code not valid", fieldsOf(t, again)["error_description"])
+	require.Equal(t, "Code not valid", answerFields(t, again)["error_description"])
 	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token",
-		fieldsOf(t, got)["access_token"].(string))
-	require.Equal(t, false, fieldsOf(t, active)["active"], "what the code gave is not good any more")
+		answerFields(t, got)["access_token"].(string))
+	require.Equal(t, false, answerFields(t, active)["active"], "what the code gave is not good any more")
 }
 
 func TestProvider_authorize_refusesPlainPKCE(t *testing.T) {
@@ -113,10 +113,10 @@ func TestProvider_codesAndPagesExpire(t *testing.T) {
 		browser := &surf{p, map[string]string{}}
 		code := browser.code(t, "public-frontend", "demouser")
 		time.Sleep(time.Minute)
-		require.Equal(t, "Code not valid", fieldsOf(t, exchange(p, "public-frontend", code, verifier, portal+"/cb"))["error_description"])
+		require.Equal(t, "Code not valid", answerFields(t, exchange(p, "public-frontend", code, verifier, portal+"/cb"))["error_description"])
 
 		filled := url.Values{"username": {"demouser"}, "password": {password}}
-		filled.Set("request", sealOf(t, browser.do(t, http.MethodGet, authorization("public-frontend")+"&prompt=login", nil)))
+		filled.Set("request", pageSeal(t, browser.do(t, http.MethodGet, authorization("public-frontend")+"&prompt=login", nil)))
 		time.Sleep(29 * time.Minute)
 		require.Equal(t, http.StatusSeeOther, browser.do(t, http.MethodPost, "login-actions/authenticate", filled).Code)
 		time.Sleep(time.Minute)
@@ -127,10 +127,10 @@ func TestProvider_codesAndPagesExpire(t *testing.T) {
 func TestProvider_introspect_admitsUnexpiredAccessTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, nil)
-		tokens := fieldsOf(t, post(p, "token", "10.0.0.1", "grant_type", "password", "client_id", "public-backend-access",
+		tokens := answerFields(t, post(p, "token", "10.0.0.1", "grant_type", "password", "client_id", "public-backend-access",
 			"username", "demouser", "password", password, "scope", "openid"))
 		active := func(kind string) any {
-			return fieldsOf(t, post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong",
+			return answerFields(t, post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong",
 				"token", tokens[kind].(string)))["active"]
 		}
 		require.Equal(t, true, active("access_token"))
@@ -146,12 +146,12 @@ func TestProvider_introspect_admitsUnexpiredAccessTokens(t *testing.T) {
 func TestProvider_logout_endsTheNamedSessionOnly(t *testing.T) {
 	p := open(t, nil)
 	browser := &surf{p, map[string]string{}}
-	first := fieldsOf(t, exchange(p, "public-frontend", browser.code(t, "public-frontend", "demouser"), verifier, portal+"/cb"))
+	first := answerFields(t, exchange(p, "public-frontend", browser.code(t, "public-frontend", "demouser"), verifier, portal+"/cb"))
 	wrong := browser.do(t, http.MethodGet, "protocol/openid-connect/logout?id_token_hint="+first["access_token"].(string), nil)
 	require.Equal(t, http.StatusBadRequest, wrong.Code, "an access token says not who logged in")
 
 	elsewhere := &surf{p, map[string]string{}}
-	other := fieldsOf(t, exchange(p, "public-frontend", elsewhere.code(t, "public-frontend", "demodeveloper"), verifier, portal+"/cb"))
+	other := answerFields(t, exchange(p, "public-frontend", elsewhere.code(t, "public-frontend", "demodeveloper"), verifier, portal+"/cb"))
 	asked := browser.do(t, http.MethodGet, "protocol/openid-connect/logout?id_token_hint="+other["id_token"].(string), nil)
 	require.Contains(t, asked.Body.String(), "You are signed in as demouser", "the hint names another user")
 	require.Equal(t, http.StatusOK, browser.do(t, http.MethodGet,

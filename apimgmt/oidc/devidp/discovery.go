@@ -68,7 +68,7 @@ func (h *handler) introspect(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	client, err := h.clientOf(r, fields)
+	client, err := h.authenticateClient(r, fields)
 	switch {
 	case err != nil:
 		return refuse(http.StatusUnauthorized, "invalid_client", "Client authentication failed.")

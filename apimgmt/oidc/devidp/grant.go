@@ -15,7 +15,7 @@ import (
 
 // token answers POST …/token (RFC 6749 section 3.2).
 func (h *handler) token(w http.ResponseWriter, r *http.Request) error {
-	if !h.guard.admit(addressOf(r), time.Now()) {
+	if !h.guard.admit(clientAddress(r), time.Now()) {
 		w.Header().Set("Retry-After", "1")
 		return refuse(http.StatusTooManyRequests, "slow_down", "Too many requests")
 	}
@@ -23,7 +23,7 @@ func (h *handler) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	client, err := h.clientOf(r, fields)
+	client, err := h.authenticateClient(r, fields)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (h *handler) token(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		return refuse(http.StatusBadRequest, "invalid_request", "Missing form parameter: grant_type")
 	case "password":
-		answer, err = h.passwordGrant(r.Context(), client, fields, addressOf(r))
+		answer, err = h.passwordGrant(r.Context(), client, fields, clientAddress(r))
 	case "refresh_token":
 		answer, err = h.refreshGrant(r.Context(), client, fields)
 	case "client_credentials":

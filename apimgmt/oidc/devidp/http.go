@@ -107,8 +107,8 @@ func writeJSON(w http.ResponseWriter, status int, document any) {
 	_ = json.NewEncoder(w).Encode(document) // fails only if the client has gone
 }
 
-// addressOf is what attempts are counted by.
-func addressOf(r *http.Request) string {
+// clientAddress is what attempts are counted by.
+func clientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -129,9 +129,9 @@ func form(r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// clientOf authenticates the client of a request. Public ones just
+// authenticateClient authenticates the client of a request. Public ones just
 // say so.
-func (h *handler) clientOf(r *http.Request, fields url.Values) (Client, error) {
+func (h *handler) authenticateClient(r *http.Request, fields url.Values) (Client, error) {
 	id, secret := fields.Get("client_id"), fields.Get("client_secret")
 	if name, password, ok := r.BasicAuth(); ok {
 		var err error

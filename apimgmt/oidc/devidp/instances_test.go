@@ -65,15 +65,15 @@ func TestOpen_atOnceAgreesOnKeysUsersAndSecrets(t *testing.T) {
 			}
 		}
 		require.Len(t, generated, 4)
-		keys := certsOf(t, all[0])
+		keys := publishedKeys(t, all[0])
 		for _, p := range all {
 			require.Equal(t, all[0].ClientSecret("kong"), p.ClientSecret("kong"))
-			require.Equal(t, keys, certsOf(t, p))
+			require.Equal(t, keys, publishedKeys(t, p))
 		}
 		for i, p := range all {
 			got := login(p, "demouser", generated["demouser"], "10.0.0.1")
 			require.Equal(t, http.StatusOK, got.Code, got.Body)
-			token := fieldsOf(t, got)["access_token"].(string)
+			token := answerFields(t, got)["access_token"].(string)
 			for _, at := range all {
 				require.Equal(t, true, activeAt(t, at, token), i)
 			}
@@ -81,16 +81,16 @@ func TestOpen_atOnceAgreesOnKeysUsersAndSecrets(t *testing.T) {
 	})
 }
 
-func certsOf(t *testing.T, p *devidp.Provider) []any {
+func publishedKeys(t *testing.T, p *devidp.Provider) []any {
 	t.Helper()
 	browser := &surf{p, map[string]string{}}
-	return fieldsOf(t, browser.do(t, http.MethodGet, "protocol/openid-connect/certs", nil))["keys"].([]any)
+	return answerFields(t, browser.do(t, http.MethodGet, "protocol/openid-connect/certs", nil))["keys"].([]any)
 }
 
 func activeAt(t *testing.T, p *devidp.Provider, token string) any {
 	t.Helper()
 	answer := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", p.ClientSecret("kong"), "token", token)
-	return fieldsOf(t, answer)["active"]
+	return answerFields(t, answer)["active"]
 }
 
 // known gives all instances the passwords and secrets that tests know.
@@ -103,7 +103,7 @@ func TestProvider_login_goesOnAtAnotherInstance(t *testing.T) {
 		page := shown.do(t, http.MethodGet, authorization("public-frontend"), nil)
 		sent := &surf{all[1], shown.cookies}
 		back := sent.do(t, http.MethodPost, "login-actions/authenticate",
-			url.Values{"request": {sealOf(t, page)}, "username": {"demouser"}, "password": {password}})
+			url.Values{"request": {pageSeal(t, page)}, "username": {"demouser"}, "password": {password}})
 		where, err := url.Parse(back.Header().Get("Location"))
 		require.NoError(t, err)
 		code := where.Query().Get("code")
@@ -111,12 +111,12 @@ func TestProvider_login_goesOnAtAnotherInstance(t *testing.T) {
 
 		got := exchange(all[0], "public-frontend", code, verifier, portal+"/cb")
 		require.Equal(t, http.StatusOK, got.Code, got.Body)
-		token := fieldsOf(t, got)["access_token"].(string)
+		token := answerFields(t, got)["access_token"].(string)
 		require.Equal(t, true, activeAt(t, all[1], token))
 		require.Equal(t, http.StatusSeeOther, shown.do(t, http.MethodGet, authorization("public-frontend"), nil).Code, "it is signed in at both")
 
 		again := exchange(all[1], "public-frontend", code, verifier, portal+"/cb")
-		require.Equal(t, "Code not valid", fieldsOf(t, again)["error_description"])
+		require.Equal(t, "Code not valid", answerFields(t, again)["error_description"])
 		require.Equal(t, false, activeAt(t, all[0], token), "a code that comes twice ends the session, wherever it comes")
 	})
 }
@@ -155,10 +155,10 @@ func TestProvider_RotateKeys_isNoticedByOtherInstances(t *testing.T) {
 			rotating.Go(func() { require.NoError(t, p.RotateKeys(t.Context())) })
 		}
 		rotating.Wait()
-		fresh := fieldsOf(t, login(all[0], "demouser", password, "10.0.0.1"))["access_token"].(string)
+		fresh := answerFields(t, login(all[0], "demouser", password, "10.0.0.1"))["access_token"].(string)
 		require.Equal(t, true, activeAt(t, all[2], fresh), "signed by a key that the instance has not read")
-		require.Len(t, certsOf(t, all[2]), 3)
-		require.Equal(t, certsOf(t, all[0]), certsOf(t, all[2]))
+		require.Len(t, publishedKeys(t, all[2]), 3)
+		require.Equal(t, publishedKeys(t, all[0]), publishedKeys(t, all[2]))
 	})
 }
 
@@ -168,7 +168,7 @@ func TestProvider_certs_areReadAnew(t *testing.T) {
 		return func() storage.Documents { return docs }
 	}(), known)
 	require.NoError(t, all[0].RotateKeys(t.Context()))
-	require.Equal(t, certsOf(t, all[0]), certsOf(t, all[1]))
+	require.Equal(t, publishedKeys(t, all[0]), publishedKeys(t, all[1]))
 }
 
 func TestProvider_countsWrongPasswordsAtAllInstances(t *testing.T) {

@@ -36,7 +36,7 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 		Client: client.ID, Redirect: query.Get("redirect_uri"), State: query.Get("state"), Nonce: query.Get(
 			"nonce"), Scope: query.Get("scope"), Challenge: query.Get("code_challenge"),
 	}
-	if code, description := faultOf(client, query); code != "" {
+	if code, description := requestFault(client, query); code != "" {
 		h.goBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
 		return nil
 	}
@@ -54,8 +54,8 @@ func (h *handler) authorize(w http.ResponseWriter, r *http.Request) error {
 	return h.loginPage(w, r, http.StatusOK, asked, "", "")
 }
 
-// faultOf checks what the client is answered with if it is wrong.
-func faultOf(client Client, query url.Values) (code, description string) {
+// requestFault checks what the client is answered with if it is wrong.
+func requestFault(client Client, query url.Values) (code, description string) {
 	for name, values := range query {
 		if len(values) > 1 {
 			return "invalid_request", "duplicated parameter: " + name
@@ -121,7 +121,7 @@ func (h *handler) goBack(w http.ResponseWriter, r *http.Request, asked request, 
 
 // login answers the form of the login page.
 func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
-	if !h.sameOrigin(r) || !h.guard.admit(addressOf(r), time.Now()) {
+	if !h.sameOrigin(r) || !h.guard.admit(clientAddress(r), time.Now()) {
 		return h.errorPage(w, http.StatusForbidden,
 			"The form did not come from this site, or too often. Go back to the application and begin again.")
 	}
@@ -130,7 +130,7 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 		return h.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
 	}
 	var asked request
-	if !h.openForm("login", cookieOf(r, formCookie), fields.Get("request"), &asked) {
+	if !h.openForm("login", cookieValue(r, formCookie), fields.Get("request"), &asked) {
 		return h.errorPage(w, http.StatusBadRequest,
 			"The page is too old, or your browser takes no cookies. Go back to the application and begin again.")
 	}
@@ -138,7 +138,7 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 	if !ok || !client.returns(asked.Redirect) {
 		return h.errorPage(w, http.StatusBadRequest, "The application that sent you here is not known.")
 	}
-	user, ok, err := h.authenticate(r.Context(), fields.Get("username"), fields.Get("password"), addressOf(r))
+	user, ok, err := h.authenticate(r.Context(), fields.Get("username"), fields.Get("password"), clientAddress(r))
 	var wait *waitError
 	if errors.As(err, &wait) {
 		seconds := strconv.Itoa(int(math.Ceil(wait.after.Seconds())))
@@ -160,7 +160,7 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	secret := rand.Text()
 	now := time.Now()
-	s := &session{User: user.Name, Created: now, Used: now, Cookie: digestOf(secret), Grants: []grant{}}
+	s := &session{User: user.Name, Created: now, Used: now, Cookie: secretDigest(secret), Grants: []grant{}}
 	if err := h.book.create(r.Context(), s); err != nil {
 		return err
 	}
@@ -168,25 +168,25 @@ func (h *handler) login(w http.ResponseWriter, r *http.Request) error {
 	return h.goBackWithCode(w, r, asked, s)
 }
 
-func digestOf(secret string) string {
+func secretDigest(secret string) string {
 	digest := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(digest[:])
 }
 
 // browserSession returns the session of a browser, or errNoSession.
 func (h *handler) browserSession(r *http.Request) (*session, error) {
-	id, secret, _ := strings.Cut(cookieOf(r, sessionCookie), ".")
+	id, secret, _ := strings.Cut(cookieValue(r, sessionCookie), ".")
 	s, err := h.book.get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := h.users[s.User]; !ok || s.Cookie == "" || s.Cookie != digestOf(secret) {
+	if _, ok := h.users[s.User]; !ok || s.Cookie == "" || s.Cookie != secretDigest(secret) {
 		return nil, errNoSession
 	}
 	return s, nil
 }
 
-func cookieOf(r *http.Request, name string) string {
+func cookieValue(r *http.Request, name string) string {
 	cookie, err := r.Cookie(name)
 	if err != nil {
 		return ""

@@ -64,7 +64,7 @@ func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 
 // clientLogout ends the session of a refresh token.
 func (h *handler) clientLogout(w http.ResponseWriter, r *http.Request, fields url.Values) error {
-	client, err := h.clientOf(r, fields)
+	client, err := h.authenticateClient(r, fields)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (h *handler) confirmLogout(w http.ResponseWriter, r *http.Request) error {
 		return h.errorPage(w, http.StatusBadRequest, "The form cannot be read.")
 	}
 	var bye farewell
-	if !h.sameOrigin(r) || !h.openForm("logout", cookieOf(r, formCookie), fields.Get("request"), &bye) {
+	if !h.sameOrigin(r) || !h.openForm("logout", cookieValue(r, formCookie), fields.Get("request"), &bye) {
 		return h.errorPage(w, http.StatusBadRequest, "The page is too old, or your browser takes no cookies.")
 	}
 	return h.leave(w, r, bye)

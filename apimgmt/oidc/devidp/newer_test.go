@@ -21,7 +21,7 @@ func TestProvider_keepsWhatANewerVersionStored(t *testing.T) {
 		}
 	}
 	first := open(t, with(password))
-	token := fieldsOf(t, login(first, "demouser", password, "10.0.0.1"))
+	token := answerFields(t, login(first, "demouser", password, "10.0.0.1"))
 	places := []string{"signing", "signing#keys/*", "user/*", "client/*", "session/*", "session/*#grants/*"}
 	upgrade.AddNewerTo(t, docs, places...)
 

@@ -31,7 +31,7 @@ type page struct {
 // formToken returns the cookie that ties forms to the browser, and sets it if
 // there is none.
 func (h *handler) formToken(w http.ResponseWriter, r *http.Request) string {
-	if known := cookieOf(r, formCookie); len(known) >= 26 && len(known) <= 64 {
+	if known := cookieValue(r, formCookie); len(known) >= 26 && len(known) <= 64 {
 		return known
 	}
 	made := rand.Text()

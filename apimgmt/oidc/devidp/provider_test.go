@@ -55,7 +55,7 @@ func login(p *devidp.Provider, user, with, address string) *httptest.ResponseRec
 	return post(p, "token", address, "grant_type", "password", "client_id", "public-backend-access", "username", user, "password", with)
 }
 
-func fieldsOf(t *testing.T, r *httptest.ResponseRecorder) map[string]any {
+func answerFields(t *testing.T, r *httptest.ResponseRecorder) map[string]any {
 	t.Helper()
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(r.Body.Bytes(), &fields), r.Body.String())
@@ -73,7 +73,7 @@ func TestProvider_Issued_showsGeneratedSecretsOnce(t *testing.T) {
 	require.Empty(t, first.ClientSecret("public-frontend"))
 	require.Equal(t, 200, login(first, "demouser", issued.Passwords["demouser"], "10.0.0.1").Code)
 	require.Equal(t, 400, login(first, "demouser", issued.Passwords["demodeveloper"], "10.0.0.1").Code)
-	token := fieldsOf(t, login(first, "DemoUser", issued.Passwords["demouser"], "10.0.0.1"))
+	token := answerFields(t, login(first, "DemoUser", issued.Passwords["demouser"], "10.0.0.1"))
 
 	second := open(t, generated)
 	require.Empty(t, second.Issued().Passwords)
@@ -107,7 +107,7 @@ func TestOpen_logsAWarningWithoutSecrets(t *testing.T) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	require.Contains(t, log.String(), "NOT for production")
-	token := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))
+	token := answerFields(t, login(p, "demouser", password, "10.0.0.1"))
 	login(p, "demouser", "a wrong password", "10.0.0.1")
 	post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token",
 		token["refresh_token"].(string))
@@ -128,7 +128,7 @@ func TestProvider_login_delaysGuessing(t *testing.T) {
 		}
 		locked := login(p, "demouser", password, "10.0.0.2")
 		require.Equal(t, 400, locked.Code, "from anywhere")
-		require.Equal(t, "Invalid user credentials", fieldsOf(t, locked)["error_description"])
+		require.Equal(t, "Invalid user credentials", answerFields(t, locked)["error_description"])
 		require.Equal(t, 200, login(p, "demodeveloper", password, "10.0.0.1").Code, "others need not wait")
 		time.Sleep(5 * time.Second)
 		require.Equal(t, 200, login(p, "demouser", password, "10.0.0.1").Code)
@@ -141,7 +141,7 @@ func TestProvider_loginPage_saysThatTheRightPasswordHasToWait(t *testing.T) {
 		try := func(user, with string) *httptest.ResponseRecorder {
 			page := browser.do(t, http.MethodGet, authorization("public-frontend"), nil)
 			return browser.do(t, http.MethodPost, "login-actions/authenticate",
-				url.Values{"request": {sealOf(t, page)}, "username": {user}, "password": {with}})
+				url.Values{"request": {pageSeal(t, page)}, "username": {user}, "password": {with}})
 		}
 		for _, user := range []string{"demouser", "no user of the realm"} {
 			for range 10 {
@@ -186,7 +186,7 @@ func TestProvider_sessionsAreBoundedAndExpire(t *testing.T) {
 		}
 		var tokens []any
 		for range 5 {
-			tokens = append(tokens, fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"])
+			tokens = append(tokens, answerFields(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"])
 			time.Sleep(time.Second)
 		}
 		kept, err := docs.List(t.Context(), "session/", "", 0)
@@ -196,16 +196,16 @@ func TestProvider_sessionsAreBoundedAndExpire(t *testing.T) {
 		answer := refresh(p, tokens[2])
 		require.Equal(t, 200, answer.Code)
 
-		last := fieldsOf(t, answer)["refresh_token"]
+		last := answerFields(t, answer)["refresh_token"]
 		for range 20 { // used every 29 minutes, it lasts for 10 hours
 			time.Sleep(29 * time.Minute)
 			answer = refresh(p, last)
 			require.Equal(t, 200, answer.Code, answer.Body.String())
-			last = fieldsOf(t, answer)["refresh_token"]
+			last = answerFields(t, answer)["refresh_token"]
 		}
 		require.Equal(t, 400, refresh(p, tokens[3]).Code, "it was not used for 30 minutes")
 		time.Sleep(21 * time.Minute)
-		require.Equal(t, "Token is not active", fieldsOf(t, refresh(p, last))["error_description"])
+		require.Equal(t, "Token is not active", answerFields(t, refresh(p, last))["error_description"])
 
 		open(t, change)
 		kept, err = docs.List(t.Context(), "session/", "", 0)
@@ -219,20 +219,20 @@ func TestProvider_token_endsTheSessionOfAReusedRefreshToken(t *testing.T) {
 	refresh := func(token any) *httptest.ResponseRecorder {
 		return post(p, "token", "10.0.0.1", "grant_type", "refresh_token", "client_id", "public-backend-access", "refresh_token", token.(string))
 	}
-	stolen := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"]
-	next := fieldsOf(t, refresh(stolen))
+	stolen := answerFields(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"]
+	next := answerFields(t, refresh(stolen))
 	again := refresh(stolen)
 	require.Equal(t, 400, again.Code)
-	require.Equal(t, "Maximum allowed refresh token reuse exceeded", fieldsOf(t, again)["error_description"])
+	require.Equal(t, "Maximum allowed refresh token reuse exceeded", answerFields(t, again)["error_description"])
 	require.Equal(t, 400, refresh(next["refresh_token"]).Code, "its holder is unknown")
 	active := post(p, "token/introspect", "10.0.0.1", "client_id", "kong", "client_secret", "secret of kong", "token",
 		next["access_token"].(string))
-	require.Equal(t, map[string]any{"active": false}, fieldsOf(t, active))
+	require.Equal(t, map[string]any{"active": false}, answerFields(t, active))
 }
 
 func TestProvider_token_acceptsARefreshTokenOnce(t *testing.T) {
 	p := open(t, nil)
-	token := fieldsOf(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"].(string)
+	token := answerFields(t, login(p, "demouser", password, "10.0.0.1"))["refresh_token"].(string)
 	var wait sync.WaitGroup
 	var succeeded atomic.Int32
 	for range 20 {
@@ -272,7 +272,7 @@ func TestProvider_replacesOldKeysAfterAnOverlap(t *testing.T) {
 			recorder := httptest.NewRecorder()
 			p.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/auth/realms/OpenAPI/protocol/openid-connect/certs", nil))
 			require.NotContains(t, recorder.Body.String(), `"d":`, "private parts are not published")
-			return len(fieldsOf(t, recorder)["keys"].([]any))
+			return len(answerFields(t, recorder)["keys"].([]any))
 		}
 		require.Equal(t, 1, published(p))
 		time.Sleep(90 * 24 * time.Hour)

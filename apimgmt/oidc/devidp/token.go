@@ -75,7 +75,7 @@ func scopes(asked string) string {
 
 func hasScope(scope, word string) bool { return slices.Contains(strings.Fields(scope), word) }
 
-func profileOf(user account, scope string) profile {
+func scopedProfile(user account, scope string) profile {
 	var p profile
 	if hasScope(scope, "profile") {
 		p.Username, p.GivenName, p.FamilyName = user.Name, user.FirstName, user.LastName
@@ -96,7 +96,7 @@ func (p *Provider) issue(ctx context.Context, client Client, user account, s *se
 		Issuer: p.issuer, Subject: user.Subject, Audience: "account", Party: client.ID, Kind: "Bearer", ID: uuid.NewString(),
 		Expires: now.Add(p.config.AccessTTL).Unix(), Issued: now.Unix(), AuthTime: s.Created.Unix(), Session: s.ID, ACR: "1",
 		Origins: client.origins(), Roles: &realmAccess{Roles: append([]string{},
-			user.Roles...)}, Scope: g.Scope, profile: profileOf(user, g.Scope),
+			user.Roles...)}, Scope: g.Scope, profile: scopedProfile(user, g.Scope),
 	}
 	ends := p.book.ends(s)
 	answer := &tokens{

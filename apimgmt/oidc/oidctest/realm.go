@@ -101,8 +101,8 @@ func (r Realm) ServiceToken(t testing.TB, client, secret string) string {
 	return got.Body["access_token"].(string)
 }
 
-// claimsOf reads a token without checking it.
-func claimsOf(t testing.TB, token any) map[string]any {
+// readClaims reads a token without checking it.
+func readClaims(t testing.TB, token any) map[string]any {
 	t.Helper()
 	parts := strings.Split(token.(string), ".")
 	require.Len(t, parts, 3)

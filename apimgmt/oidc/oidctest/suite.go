@@ -70,7 +70,7 @@ func (r Realm) testClaims(t *testing.T) {
 		require.True(t, claims.HasScope("profile"))
 		require.Equal(t, got["session_state"], claims.Session)
 		require.InDelta(t, 300, claims.Expires.Sub(claims.IssuedAt).Seconds(), 2)
-		all := claimsOf(t, got["access_token"])
+		all := readClaims(t, got["access_token"])
 		require.Equal(t, "Bearer", all["typ"])
 		require.Equal(t, "1", all["acr"])
 		require.Contains(t, all["allowed-origins"], r.Portal)
@@ -147,7 +147,7 @@ func (r Realm) testRefusals(t *testing.T) {
 func (r Realm) testRefresh(t *testing.T) {
 	first := r.Token(t, "demouser", "")
 	// Keycloak tells old refresh tokens by the second in which they were issued.
-	issued := int64(claimsOf(t, first["refresh_token"])["iat"].(float64))
+	issued := int64(readClaims(t, first["refresh_token"])["iat"].(float64))
 	require.Eventually(t, func() bool { return time.Now().Unix() > issued }, 30*time.Second, 20*time.Millisecond)
 	second := r.post(t, "token", r.backend("grant_type", "refresh_token", "refresh_token", first["refresh_token"].(string))...)
 	require.Equal(t, 200, second.Status, second.Text)
@@ -171,7 +171,7 @@ func (r Realm) testService(t *testing.T) {
 	require.Equal(t, 200, got.Status, got.Text)
 	require.EqualValues(t, 0, got.Body["refresh_expires_in"])
 	require.NotContains(t, got.Body, "refresh_token")
-	claims := claimsOf(t, got.Body["access_token"])
+	claims := readClaims(t, got.Body["access_token"])
 	require.Equal(t, "service-account-private-backend", claims["preferred_username"])
 	require.Equal(t, "private-backend", claims["client_id"])
 }
@@ -215,13 +215,13 @@ func (r Realm) testUserInfo(t *testing.T) {
 	got := r.get(t, r.endpoint("userinfo"), with["access_token"].(string))
 	require.Equal(t, 200, got.Status, got.Text)
 	require.Equal(t, "demodeveloper", got.Body["preferred_username"])
-	require.Equal(t, claimsOf(t, with["access_token"])["sub"], got.Body["sub"])
+	require.Equal(t, readClaims(t, with["access_token"])["sub"], got.Body["sub"])
 	for token, want := range map[string]int{"": 401, "x": 401, r.Token(t, "demodeveloper", "")["access_token"].(string): 403} {
 		got := r.get(t, r.endpoint("userinfo"), token)
 		require.Equal(t, want, got.Status, got.Text)
 		require.Contains(t, got.Header.Get("WWW-Authenticate"), `Bearer realm="OpenAPI"`)
 	}
-	id := claimsOf(t, with["id_token"])
+	id := readClaims(t, with["id_token"])
 	require.Equal(t, "private-backend", id["aud"])
 	require.Equal(t, "ID", id["typ"])
 	_, err := r.verifier(t).Verify(t.Context(), with["id_token"].(string))

@@ -45,7 +45,7 @@ func compile(routes []entity.Route) ([]*rule, error) {
 		route := &routes[i]
 		base, err := newRule(i, route)
 		if err != nil {
-			return nil, fmt.Errorf("route %q: %w", nameOf(route), err)
+			return nil, fmt.Errorf("route %q: %w", routeName(route), err)
 		}
 		if len(route.Paths) == 0 {
 			base.priority = priority(route, nil)
@@ -56,13 +56,13 @@ func compile(routes []entity.Route) ([]*rule, error) {
 			text := path
 			if !strings.HasPrefix(path, "~") {
 				if !strings.HasPrefix(path, "/") {
-					return nil, fmt.Errorf("route %q: paths: %q does not begin with \"/\" or \"~\"", nameOf(route), path)
+					return nil, fmt.Errorf("route %q: paths: %q does not begin with \"/\" or \"~\"", routeName(route), path)
 				}
 				text = Normalize(path)
 			}
 			pattern, err := parsePattern(text)
 			if err != nil {
-				return nil, fmt.Errorf("route %q: paths: %w", nameOf(route), err)
+				return nil, fmt.Errorf("route %q: paths: %w", routeName(route), err)
 			}
 			one := base
 			one.pattern, one.priority = pattern, priority(route, pattern)
@@ -88,7 +88,7 @@ func compile(routes []entity.Route) ([]*rule, error) {
 	return rules, nil
 }
 
-func nameOf(route *entity.Route) string { return cmp.Or(route.Name, route.ID) }
+func routeName(route *entity.Route) string { return cmp.Or(route.Name, route.ID) }
 
 func newRule(index int, route *entity.Route) (rule, error) {
 	r := rule{route: index}
