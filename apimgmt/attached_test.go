@@ -39,7 +39,7 @@ func newFront(t *testing.T) *front {
 	return &front{World: w, gateway: g, service: service.URL, address: server.URL}
 }
 
-// status is that of the answer of the gateway.
+// status is the status of the answer of the gateway.
 func (f *front) status(method, path string, fields ...string) int {
 	f.T.Helper()
 	req, err := http.NewRequestWithContext(f.T.Context(), method, f.address+path, nil)

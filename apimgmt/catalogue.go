@@ -20,7 +20,7 @@ const (
 	recordPrefix = "enabler/"
 
 	headFormat = 1
-	// maxRecord is how long a record may be; it has to fit into the head.
+	// maxRecord is the greatest length of a record; it has to fit into the head.
 	maxRecord = 4 << 20
 )
 
@@ -49,7 +49,7 @@ type pendingChange struct {
 	Key    string    `json:"key"`
 	// Desired is the record that the change writes.
 	Desired record `json:"after"`
-	// Routing is whether the change is applied to the gateway.
+	// Routing reports whether the change is applied to the gateway.
 	Routing bool `json:"routing"`
 }
 

@@ -42,7 +42,7 @@ func (c *change) carried() []string {
 // prepareFunc prepares a change on a snapshot.
 type prepareFunc func(ctx context.Context, current *snapshot) (*change, error)
 
-// changes makes the changes of a catalogue, one after the other, in the order that the
+// changes executes the changes of a catalogue, one after the other, in the order that the
 // package documentation describes.
 type changes struct {
 	catalogue *catalogue
@@ -52,7 +52,7 @@ type changes struct {
 	log       *slog.Logger
 
 	id             string        // of this publisher among those over the storage
-	turn           chan struct{} // is full while this publisher makes a change
+	turn           chan struct{} // is full while this publisher applies a change
 	patience       time.Duration // see Config
 	gatewayTimeout time.Duration
 }

@@ -51,5 +51,5 @@ func ExampleParseState() {
 	fmt.Println(err)
 	// Output:
 	// deprecated true <nil>
-	// state "retired" is none of draft, published, deprecated and sunset
+	// state "retired" is not one of draft, published, deprecated and sunset
 }

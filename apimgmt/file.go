@@ -40,7 +40,7 @@ type files struct {
 type content struct {
 	Config     entity.Config          `json:"config"`
 	Operations []definition.Operation `json:"operations"`
-	// Declared is whether the operations have what the file declares of security. What
+	// Declared reports whether the operations have what the file declares of security. What
 	// earlier versions stored has not; see [files.operations].
 	Declared bool `json:"declared,omitempty"`
 
@@ -169,7 +169,7 @@ func (f *files) readContent(ctx context.Context, upload string) (*content, error
 }
 
 // operations are those of a version. Of what earlier versions stored the file is read again,
-// which says what it declares of security.
+// which reports what it declares of security.
 func (f *files) operations(ctx context.Context, e edition) (*content, error) {
 	c, err := f.content(ctx, e)
 	if err != nil || c.Declared {

@@ -10,7 +10,7 @@ import (
 )
 
 // MemoryGateway is a Gateway that keeps the configuration and serves nothing: for
-// tests, and for a catalogue without a gateway. It is made with NewMemoryGateway
+// tests, and for a catalogue without a gateway. It is created with NewMemoryGateway
 // and is safe for concurrent use.
 type MemoryGateway struct {
 	kinds []string

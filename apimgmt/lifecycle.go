@@ -11,12 +11,12 @@ import (
 type Transition struct {
 	// State is the new state; [State.Next] lists those that are allowed.
 	State State
-	// Sunset is when a deprecated version is going to end, and Link the address of a page
+	// Sunset is the time at which a deprecated version is going to end, and Link the address of a page
 	// about that. Both are for the header fields of answers, and may be zero. A version
 	// that becomes published again loses them; a sunset version keeps them.
 	Sunset time.Time
 	Link   string
-	// By is the user that makes the change, for the log.
+	// By is the user that requests the change, for the log.
 	By string
 	// Condition is a condition on the stored record.
 	Condition Condition

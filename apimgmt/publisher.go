@@ -38,26 +38,26 @@ type Config struct {
 	// [definition.OIDCPlugin] or [definition.OpenIDConnectPlugin]. Empty means that the
 	// services enforce them; see [definition.Options].
 	SecurityPlugin string
-	// Versions is how many versions an enabler may have. Zero means 50.
+	// Versions is the greatest number of versions of an enabler. Zero means 50.
 	Versions int
-	// Uploads is how many files are checked at the same time; others wait. Zero
+	// Uploads is the number of files that are checked at the same time; others wait. Zero
 	// means 4.
 	Uploads int
-	// Patience is how long a change by another process may take before this one
+	// Patience is the longest time that a change by another process may take before this one
 	// finishes it. It is longer than GatewayTimeout. Zero means 15 seconds.
 	Patience time.Duration
 	// GatewayTimeout bounds the time of one change of the gateway. Zero means 10 seconds.
 	GatewayTimeout time.Duration
-	// Interval is how often Run looks for changes by other processes. Zero means 2
+	// Interval is the time between two looks of Run for changes by other processes. Zero means 2
 	// seconds.
 	Interval time.Duration
-	// Reconcile is how often Run compares all that the gateway serves with the
+	// Reconcile is the time between two comparisons of all that the gateway serves with the
 	// catalogue. Zero means 30 seconds.
 	Reconcile time.Duration
-	// Grace is how long the records of deleted enablers are kept, at least, and how often Run
+	// Grace is the time for which the records of deleted enablers are kept, at least, and how often Run
 	// recovers, which deletes blobs that no record refers to. Zero means an hour.
 	Grace time.Duration
-	// Logger receives changes, with the user that made them, and failures. Nil is silent.
+	// Logger receives changes, with their users, and failures. Nil is silent.
 	Logger *slog.Logger
 }
 
@@ -105,7 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Publisher keeps a catalogue of APIs and has a gateway route to them. It is made
+// Publisher keeps a catalogue of APIs and configures a gateway to route to them. It is created
 // with [NewPublisher] and is safe for concurrent use, also by several processes over
 // one storage.
 type Publisher struct {
@@ -167,7 +167,7 @@ func NewPublisher(config Config) (*Publisher, error) {
 	}, nil
 }
 
-// apply makes a change and counts it.
+// apply executes a change and counts it.
 func (p *Publisher) apply(ctx context.Context, op, key string, prepare prepareFunc) error {
 	err := p.changes.apply(ctx, op, key, prepare)
 	p.watch.forget()

@@ -14,7 +14,7 @@ type Query struct {
 	// Text has to occur in the name, a description, the title, a path or a tag,
 	// without regard to case. Empty means all.
 	Text string
-	// State is that of one of the versions. Empty means any.
+	// State is the state of one of the versions. Empty means any.
 	State State
 	// After is the name of the record after which the list begins.
 	After string
@@ -150,7 +150,7 @@ func (p *Publisher) Definition(ctx context.Context, enabler, version string) (*F
 	})
 }
 
-// Inventory is how much there is in the library.
+// Inventory is the size of the library.
 type Inventory struct {
 	// Enablers is the number of records, Versions that of versions in each state.
 	Enablers int

@@ -12,12 +12,12 @@ import (
 // record is an enabler as it is stored, under the key "enabler/<key>". Its fields
 // are a stored format.
 type record struct {
-	// Serial is that of the change that wrote it; see head.
+	// Serial is the serial of the change that wrote it; see head.
 	Serial uint64 `json:"serial"`
 	// RolledBack is the serial of the last change that was rolled back, so that a slow process
 	// does not commit it afterwards.
 	RolledBack uint64 `json:"rolled_back,omitempty"`
-	// Removed is when the enabler was deleted. The record stays for the grace period, so
+	// Removed is the time at which the enabler was deleted. The record stays for the grace period, so
 	// that a slow process does not write an older state after it.
 	Removed     *time.Time `json:"removed,omitempty"`
 	Enabler     string     `json:"enabler"`
@@ -44,15 +44,15 @@ type edition struct {
 	By      string    `json:"by"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Serial is that of the change that wrote it last: the order of updates.
+	// Serial is the serial of the change that wrote it last: the order of updates.
 	Serial     uint64   `json:"serial"`
 	Operations int      `json:"operations"`
 	Tags       []string `json:"tags,omitempty"`
 	// Paths are for searching.
 	Paths []string `json:"paths,omitempty"`
-	// ListenPath is the prefix below which the gateway serves it, empty if there is none.
+	// ListenPath is the prefix below which the gateway serves it, empty if none exists.
 	ListenPath string `json:"listen_path,omitempty"`
-	// Deprecated is when the version became deprecated, Sunset when it ends, and Link the
+	// Deprecated is the time at which the version became deprecated, Sunset when it ends, and Link the
 	// address of a page about that.
 	Deprecated *time.Time `json:"deprecated,omitempty"`
 	Sunset     *time.Time `json:"sunset,omitempty"`

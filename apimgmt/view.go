@@ -17,7 +17,7 @@ type Record struct {
 	Enabler     string `json:"enabler"`
 	Description string `json:"description"`
 	Version
-	// Created is when the enabler was published first, Updated when anything of it
+	// Created is the time at which the enabler was published first, Updated when anything of it
 	// was changed last.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
@@ -63,10 +63,10 @@ type Version struct {
 	UploadedBy string    `json:"uploaded_by"`
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
-	// Operations is how many there are, Tags are theirs.
+	// Operations is the number of operations, Tags are their tags.
 	Operations int      `json:"operations"`
 	Tags       []string `json:"tags,omitempty"`
-	// DeprecatedAt is when the version became deprecated, SunsetAt when it is going to
+	// DeprecatedAt is the time at which the version became deprecated, SunsetAt when it is going to
 	// end, Link the address of a page about that.
 	DeprecatedAt *time.Time `json:"deprecated_at,omitempty"`
 	SunsetAt     *time.Time `json:"sunset_at,omitempty"`
@@ -76,17 +76,17 @@ type Version struct {
 // Route is an operation of an API.
 type Route struct {
 	definition.Operation
-	// Secured is whether the gateway refuses callers without credentials there: a plugin that
+	// Secured reports whether the gateway refuses callers without credentials there: a plugin that
 	// authenticates callers counts, whether the definition has it, the gateway's operator has
 	// attached it, or it is for everything. Of a version that is not routed it is what the
 	// definition would have the gateway do. DeclaresSecurity is what the file claims.
 	Secured bool `json:"secured"`
-	// URL is where the gateway serves it; empty as long as the version is not
+	// URL is its address at the gateway; empty as long as the version is not
 	// routed. Parameters stand in braces.
 	URL string `json:"url,omitempty"`
 }
 
-// Preview is what publishing a definition would do.
+// Preview is the effect that publishing a definition would have.
 type Preview struct {
 	DryRun  bool   `json:"dry_run"`
 	Enabler string `json:"enabler"`

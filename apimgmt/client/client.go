@@ -18,13 +18,13 @@ import (
 type Options struct {
 	// Token returns an access token; it is called for every request. Nil sends none.
 	Token func(ctx context.Context) (string, error)
-	// HTTP makes the requests. Nil means one of its own without a time limit;
+	// HTTP sends the requests. Nil means one of its own without a time limit;
 	// the contexts of calls are the limit.
 	HTTP *http.Client
 }
 
 // Client publishes at a publisher elsewhere: for enablers that publish their own
-// API when they start. It is made with [New] and is safe for concurrent use.
+// API when they start. It is created with [New] and is safe for concurrent use.
 // Its errors are those of an [apimgmt.Publisher], and [ErrAccess] and [ErrUnavailable].
 type Client struct {
 	base  *url.URL
@@ -33,7 +33,7 @@ type Client struct {
 }
 
 // New returns a client of the publisher at an address, http or https. opts may
-// be nil. It makes no request.
+// be nil. It sends no request.
 func New(address string, opts *Options) (*Client, error) {
 	base, err := httpclient.BaseURL(address)
 	if err != nil {

@@ -54,7 +54,7 @@ func (a *author) file() object {
 	return file
 }
 
-// hasOwnServices is whether a path or an operation has a service of its own: for
+// hasOwnServices reports whether a path or an operation has a service of its own: for
 // those Kong's converter leaves out what the security of the document demands.
 func (a *author) hasOwnServices(paths object) bool {
 	for _, item := range paths {
@@ -73,7 +73,7 @@ func (a *author) hasOwnServices(paths object) bool {
 
 var anyParameter = regexp.MustCompile(`\{[^}]+\}`)
 
-// overlaps is whether a path is the same as another one but for names.
+// overlaps reports whether a path is the same as another one but for names.
 func (a *author) overlaps(paths object, template string) bool {
 	for other := range paths {
 		if anyParameter.ReplaceAllString(other, "{}") == anyParameter.ReplaceAllString(template, "{}") {

@@ -23,7 +23,7 @@ type checker struct {
 	alike    map[string]*document.Node // paths that match the same requests as one before
 }
 
-// maxErrors is how many errors are reported at once.
+// maxErrors is the number of errors that are reported at once.
 const maxErrors = 50
 
 func (c *checker) fail(err error) {
@@ -43,7 +43,7 @@ func (c *checker) err() error {
 	return errors.Join(c.wrong...)
 }
 
-// isData is whether a member holds a value of the API's own, in which a "$ref" is
+// isData reports whether a member holds a value of the API's own, in which a "$ref" is
 // nothing but a name.
 func isData(key string) bool {
 	return key == "example" || key == "default" || key == "const" || key == "enum" || key == "value"
@@ -256,7 +256,7 @@ func (c *checker) pathItems(root *document.Node) {
 	}
 }
 
-// maxHops is how many references in a row are followed.
+// maxHops is the number of references in a row that are followed.
 const maxHops = 32
 
 // resolve follows references within the file.
@@ -300,7 +300,7 @@ func newOperation(root *document.Node, path, method string, n *document.Node) Op
 	return o
 }
 
-// declaresSecurity is whether every alternative of the security requirements demands
+// declaresSecurity reports whether every alternative of the security requirements demands
 // something (OpenAPI section 4.8.30, Security Requirement Object).
 func declaresSecurity(root, operation *document.Node) bool {
 	security := operation.Get("security")

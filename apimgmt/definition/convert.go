@@ -14,13 +14,13 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// Options say how a definition is converted. The zero value is a definition for
+// Options configure the conversion of a definition. The zero value is a definition for
 // itself, whose servers are absolute and whose only plugin is oidc.
 type Options struct {
-	// Name is what the names of all entities begin with. Empty means x-kong-name, or
+	// Name is the prefix of the names of all entities. Empty means x-kong-name, or
 	// the title of the API.
 	Name string
-	// Tags are what every entity is labelled with. Nil means x-kong-tags.
+	// Tags are the tags of every entity. Nil means x-kong-tags.
 	Tags []string
 	// Plugins are the plugins that the gateway has. Nil means oidc alone. One that a
 	// definition names and the gateway does not have is an error: leaving it out
@@ -62,7 +62,7 @@ type Options struct {
 	// operation that they are for, in the form of this project's gateway. A Kong does
 	// not support that form; false leaves the plugins as they are.
 	RequestValidator bool
-	// Preflights makes a route for the preflight requests of each operation to which a
+	// Preflights creates a route for the preflight requests of each operation to which a
 	// plugin cors applies (Fetch standard, section 3.2.2), unless its path has an operation
 	// OPTIONS: otherwise no route matches them, as with Kong's converter.
 	Preflights bool
@@ -90,7 +90,7 @@ const (
 	priorityParameters = 100
 )
 
-// Convert makes what a gateway serves of a definition, normalised. It follows
+// Convert returns the configuration of a gateway for a definition, normalised. It follows
 // Kong's openapi2kong:
 //
 //   - The document becomes a service. A path or an operation with servers or
@@ -396,7 +396,7 @@ func (c *converter) attach(route string, plugins []*plugin) {
 	}
 }
 
-// preflight makes a route for the preflight requests of an operation if a plugin cors
+// preflight creates a route for the preflight requests of an operation if a plugin cors
 // applies to it. cors answers them before other plugins see them; only if it has the service
 // answer, the other plugins of the operation's route apply as well.
 func (c *converter) preflight(of entity.Route, inherited, plugins []*plugin) {
@@ -428,13 +428,13 @@ func (c *converter) preflight(of entity.Route, inherited, plugins []*plugin) {
 
 const corsPlugin = "cors"
 
-// documentName is what the names of all entities begin with.
+// documentName is the prefix of the names of all entities.
 func (c *converter) documentName() string {
 	name := cmp.Or(c.options.Name, text(c.root.Get(nameExtension)), text(c.root.Get("info").Get("title")))
 	return cmp.Or(slug(name), "api")
 }
 
-// unique makes a name that no other entity of the kind has.
+// unique creates a name that no other entity of the kind has.
 func (c *converter) unique(kind entity.Kind, name string) string {
 	made := name
 	for n := 2; c.names[string(kind)+made]; n++ {

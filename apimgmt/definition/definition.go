@@ -33,13 +33,13 @@ type Operation struct {
 	Method string `json:"method"`
 	// Path is the template, such as "/things/{id}".
 	Path string `json:"path"`
-	// ID is the operationId, empty if there is none.
+	// ID is the operationId, empty if none exists.
 	ID          string   `json:"operationId,omitempty"`
 	Summary     string   `json:"summary,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 	Deprecated  bool     `json:"deprecated,omitempty"`
-	// DeclaresSecurity is whether the file says that a caller has to authenticate: the
+	// DeclaresSecurity reports whether the file says that a caller has to authenticate: the
 	// security requirements of the operation, or else of the document, cannot be met
 	// without. It says nothing about what the gateway does.
 	DeclaresSecurity bool `json:"declaresSecurity"`

@@ -3,7 +3,7 @@
 //
 // [Load] reads and checks a file of OpenAPI 3.0 or 3.1, JSON or YAML: a
 // [Definition] is valid, refers to nothing outside of itself, and has operations to
-// route to. [Convert] makes an [entity.Config] of it, as Kong's openapi2kong does,
+// route to. [Convert] converts it to an [entity.Config], as Kong's openapi2kong does,
 // with the extensions x-kong-…. [Definition.Redacted] is what may be shown to
 // users.
 //

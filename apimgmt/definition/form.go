@@ -26,7 +26,7 @@ const (
 
 // objectForms are the fields of the objects of OpenAPI 3.0 and 3.1 (section 4.8 of
 // either), by the names that messages call the objects. Fields that are not listed, such
-// as extensions, may be anything. "*" are all keys that are no extensions.
+// as extensions, may be anything. "*" are all keys that are not extensions.
 var objectForms = parseForms(map[string]string{
 	"document": `openapi:string info:info servers:[]server paths:paths webhooks:{}path-item components:components
 		security:[]security-requirement tags:[]tag externalDocs:external-documentation jsonSchemaDialect:string`,
@@ -160,7 +160,7 @@ func is31(root *document.Node) bool { return strings.HasPrefix(text(root.Get("op
 
 func isNull(n *document.Node) bool { return n == nil || n.Kind == document.Null }
 
-// hasForm is whether a value has a form, whatever is in it.
+// hasForm reports whether a value has a form, whatever is in it.
 func hasForm(n *document.Node, form string) bool {
 	switch {
 	case form == anyForm:

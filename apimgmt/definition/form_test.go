@@ -137,7 +137,7 @@ components:
 
 // TestLoad_namesThePlaceOfEveryValueOfAWrongType puts values of each type in the place
 // of each value of a file. What the validator cannot decode has to be reported with its
-// place and without the validator's types, and what it can is no error of types.
+// place and without the validator's types, and what it can is not an error of types.
 func TestLoad_namesThePlaceOfEveryValueOfAWrongType(t *testing.T) {
 	load(t, everything)
 	workers := runtime.GOMAXPROCS(0)

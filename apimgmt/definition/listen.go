@@ -19,7 +19,7 @@ const TransformerPlugin = "request-transformer"
 // no parameter has the same name.
 const restGroup = "the_path_after_the_listen_prefix"
 
-// maxListenPath is how long a listen path may be.
+// maxListenPath is the greatest length of a listen path.
 const maxListenPath = 200
 
 var listenSegment = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
@@ -62,8 +62,8 @@ func (t template) below(listenPath string) string {
 	return "~" + regexp.QuoteMeta(listenPath) + "(?<" + restGroup + ">" + below + ")$"
 }
 
-// RoutePath is the path of the route that [Convert] makes of an operation's path, below a
-// listen path or not. It is empty for what is no path of a definition.
+// RoutePath is the path of the route to which [Convert] converts an operation's path, below a
+// listen path or not. It is empty for what is not a path of a definition.
 func RoutePath(path, listenPath string) string {
 	parsed, err := parseTemplate(path)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 
 // Limits bound a definition. Zero fields mean the defaults.
 type Limits struct {
-	// Bytes is how long the file may be; 4 MiB.
+	// Bytes is the greatest length of the file; 4 MiB.
 	Bytes int
-	// Depth is how deep values may be within each other; 100.
+	// Depth is the greatest depth of nested values; 100.
 	Depth int
-	// Values is how many values there may be, what aliases of YAML stand for
+	// Values is the greatest number of values, what aliases of YAML stand for
 	// included; 200000.
 	Values int
-	// Operations is how many operations there may be; 5000.
+	// Operations is the greatest number of operations; 5000.
 	Operations int
 }
 
@@ -48,7 +48,7 @@ func (l Limits) withDefaults() Limits {
 // yet, is an error that wraps [ErrVersion]. So are, with [ErrInvalid]:
 // values of another type than OpenAPI gives their field, references that lead out of
 // the file, keys or operationIds that are there twice, a method of two paths that
-// match the same requests, servers that are no addresses, and whatever kin-openapi
+// match the same requests, servers that are not addresses, and whatever kin-openapi
 // finds invalid. The operationRef of a link may lead out of the file: it is not
 // followed. References that follow each other more than 32 times, or that lead to
 // more than 30 million values when each component is followed to its ends, exceed

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// maxVisits is how many values a validator may come by that follows the references
+// maxVisits is the number of values that a validator may visit that follows the references
 // of each component, and of each place that uses one, to their ends. It is what
 // bounds its time, which is not in proportion to the length of the file: in a ring
 // of a thousand schemas it comes by each of them a thousand times.
@@ -146,7 +146,7 @@ func (r *reach) visit(pointer string, search, limit int) (values int, ok bool) {
 	return values, true
 }
 
-// hops is how many references in a row a unit begins that are nothing else.
+// hops is the number of references in a row that a unit begins with and that are nothing else.
 func (r *reach) hops(u *unit) int {
 	for n := 1; n <= maxHops; n++ {
 		ref, ok := u.node.Get("$ref").Str()

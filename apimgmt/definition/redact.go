@@ -30,7 +30,7 @@ func (d *Definition) Redacted() ([]byte, error) {
 			return text
 		}
 		for _, key := range keys[extension:] {
-			// The name of a plugin such as key-auth is none of a secret.
+			// The name of a plugin such as key-auth is not that of a secret.
 			if !strings.HasPrefix(key, "x-kong-") && entity.IsSecret(key) {
 				return secretText(text)
 			}

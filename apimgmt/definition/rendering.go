@@ -60,7 +60,7 @@ func newRendering(c *checker) *rendering {
 	return r
 }
 
-// rewrite makes a copy of the file and changes it.
+// rewrite creates a copy of the file and changes it.
 func (r *rendering) rewrite(c *checker, items *document.Node, names map[string]string) {
 	r.rendered = c.root.Edit(func(keys []string, text string) string {
 		if keys[len(keys)-1] != "$ref" || items == nil {
@@ -164,7 +164,7 @@ func (r *rendering) validate(ctx context.Context) error {
 	return nil
 }
 
-// maxMessage is how much of a message of the validator is reported: it may quote the file.
+// maxMessage is the part of a message of the validator that is reported: it may quote the file.
 const maxMessage = 1000
 
 // message is an error of the validator whose text has an end and the names of the file.
@@ -187,7 +187,7 @@ func (m message) Error() string {
 }
 
 // reported is the first reference of a file that a message of the validator quotes, nil
-// if there is none.
+// if none exists.
 func reported(n *document.Node, message string) *document.Node {
 	for _, item := range n.Items {
 		if found := reported(item, message); found != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// makeService makes the service of a level, unless it has one, with the plugins
+// makeService creates the service of a level, unless it has one, with the plugins
 // that hold for all of it. A host that is given is that of the level above, whose
 // upstream is used.
 func (c *converter) makeService(at *level, host string, plugins []*plugin) error {

@@ -67,7 +67,7 @@ func (t template) hasParameters() bool {
 	return false
 }
 
-// maxGroup is how long the name of a group may be: PCRE takes 32 characters, and
+// maxGroup is the greatest length of the name of a group: PCRE takes 32 characters, and
 // Kong's converter one less.
 const maxGroup = 31
 

@@ -4,7 +4,7 @@ import "github.com/iotenablers/enablers/apimgmt/internal/document"
 
 // older is a schema of OpenAPI 3.1 as 3.0 writes the same: null among the types, a
 // constant, and bounds that are excluded. What else only 3.1 has stays, and the
-// validator refuses it. What is no schema stays too.
+// validator refuses it. What is not a schema stays too.
 func older(n *document.Node) *document.Node {
 	if n.Kind != document.Object {
 		return n

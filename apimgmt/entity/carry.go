@@ -56,11 +56,11 @@ func (c Carried) String() string {
 	return text
 }
 
-// Plan is what [Normal.Replace] does.
+// Plan is the effect of [Normal.Replace].
 type Plan struct {
 	// Changes are all changes, those of what others have attached included.
 	Changes []Change
-	// Carried is what of others is carried over.
+	// Carried are the entities of others that are carried over.
 	Carried []Carried
 	// After is what the owner has afterwards, with all plugins that count for its routes.
 	After Config
@@ -177,7 +177,7 @@ func (c *carrier) services(id string) []string {
 	return found
 }
 
-// maxFaults is how many entities an error names.
+// maxFaults is the number of entities that an error names.
 const maxFaults = 20
 
 func (c *carrier) fail(kind Kind, m Meta, name, on, format string, args ...any) {

@@ -39,7 +39,7 @@ func Conflicts(c, others Config) []Conflict { return NewRouteIndex(c).Conflicts(
 
 // RouteIndex has the routes of a configuration by what their paths match, so that
 // they can be compared with many others. It does not change, and any number of
-// goroutines may use it; the configuration that it was made of must not be changed
+// goroutines may use it; the configuration that it was created from must not be changed
 // either.
 type RouteIndex struct {
 	routes []indexedRoute

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// ErrDeclaration is wrapped by the error of a text that is no declarative configuration.
+// ErrDeclaration is wrapped by the error of a text that is not a declarative configuration.
 var ErrDeclaration = errors.New("entity: not a declarative configuration")
 
 // ErrLimit is wrapped by the error of a text that exceeds a limit.
@@ -19,11 +19,11 @@ var ErrLimit = errors.New("entity: limit exceeded")
 
 // Limits bound a declarative configuration. Zero fields mean the defaults.
 type Limits struct {
-	// Bytes is how long the text may be; 8 MiB.
+	// Bytes is the greatest length of the text; 8 MiB.
 	Bytes int
-	// Depth is how deep values may be within each other; 100.
+	// Depth is the greatest depth of nested values; 100.
 	Depth int
-	// Values is how many values there may be, what aliases of YAML stand for
+	// Values is the greatest number of values, what aliases of YAML stand for
 	// included; 500000.
 	Values int
 }

@@ -32,7 +32,7 @@ func Decode(data []byte, into any) error {
 	return nil
 }
 
-// nested takes the members of an object that are no fields of the structure. It
+// nested takes the members of an object that are not fields of the structure. It
 // returns whether it took one.
 type nested func(key string, value *document.Node) (bool, error)
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Op is what a change does.
+// Op is the operation of a change.
 type Op string
 
 // What changes do.
@@ -20,7 +20,7 @@ const (
 	Delete Op = "delete"
 )
 
-// Change is what becomes of one entity.
+// Change is the change of one entity.
 type Change struct {
 	Op   Op   `json:"op"`
 	Kind Kind `json:"kind"`

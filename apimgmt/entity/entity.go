@@ -2,7 +2,7 @@ package entity
 
 import "encoding/json"
 
-// Meta is what every entity has.
+// Meta has the fields that all entities share.
 type Meta struct {
 	// ID is a UUID. An entity without one gets it from what names it, so that the
 	// same configuration has the same ids everywhere.
@@ -25,7 +25,7 @@ type Service struct {
 	Meta
 	// Name is unique among services.
 	Name string `json:"name,omitempty"`
-	// Enabled is whether requests are proxied to the service. Nil means true.
+	// Enabled reports whether requests are proxied to the service. Nil means true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Protocol is http, https, grpc, grpcs, ws or wss. Empty means http.
 	Protocol string `json:"protocol"`
@@ -35,7 +35,7 @@ type Service struct {
 	Port int `json:"port"`
 	// Path is put before the path of requests; empty or beginning with "/".
 	Path string `json:"path,omitempty"`
-	// Retries is how often a request that failed to reach the service is tried
+	// Retries is the number of further attempts of a request that did not reach the service
 	// again. Nil means 5.
 	Retries *int `json:"retries,omitempty"`
 	// ConnectTimeout, WriteTimeout and ReadTimeout are in milliseconds: to connect,
@@ -43,7 +43,7 @@ type Service struct {
 	ConnectTimeout int `json:"connect_timeout"`
 	WriteTimeout   int `json:"write_timeout"`
 	ReadTimeout    int `json:"read_timeout"`
-	// TLSVerify is whether the certificate of an https service is verified. Nil
+	// TLSVerify reports whether the certificate of an https service is verified. Nil
 	// means true.
 	TLSVerify *bool `json:"tls_verify,omitempty"`
 }
@@ -54,7 +54,7 @@ type Route struct {
 	Meta
 	// Name is unique among routes.
 	Name string `json:"name,omitempty"`
-	// Service is where matching requests go.
+	// Service is the service to which matching requests are sent.
 	Service *Ref `json:"service,omitempty"`
 	// Protocols are those that requests may come over. Empty means http and https.
 	Protocols []string `json:"protocols"`
@@ -70,16 +70,16 @@ type Route struct {
 	SNIs []string `json:"snis,omitempty"`
 	// RegexPriority puts regular expressions in order, the greatest first.
 	RegexPriority int `json:"regex_priority"`
-	// StripPath is whether the matched prefix is taken off the path. Nil means true.
+	// StripPath reports whether the matched prefix is taken off the path. Nil means true.
 	StripPath *bool `json:"strip_path,omitempty"`
-	// PreserveHost is whether the service sees the Host header of the client.
+	// PreserveHost reports whether the service sees the Host header of the client.
 	PreserveHost bool `json:"preserve_host"`
 	// PathHandling is v0 or v1, how the paths of service and request are joined.
 	// Empty means v0.
 	PathHandling string `json:"path_handling"`
 	// HTTPSRedirectStatusCode answers http requests to a route of https only. Zero means 426.
 	HTTPSRedirectStatusCode int `json:"https_redirect_status_code"`
-	// RequestBuffering and ResponseBuffering are whether bodies are read whole
+	// RequestBuffering and ResponseBuffering report whether bodies are read whole
 	// before they are passed on. Nil means true, as with Kong; the embedded gateway
 	// streams in any case.
 	RequestBuffering  *bool `json:"request_buffering,omitempty"`
@@ -95,7 +95,7 @@ type Plugin struct {
 	Name string `json:"name"`
 	// InstanceName distinguishes plugins of a kind.
 	InstanceName string `json:"instance_name,omitempty"`
-	// Enabled is whether it is applied. Nil means true.
+	// Enabled reports whether it is applied. Nil means true.
 	Enabled *bool `json:"enabled,omitempty"`
 	// Config is a JSON object, as the plugin defines it. Nil means all defaults.
 	Config json.RawMessage `json:"config,omitempty"`
@@ -118,7 +118,7 @@ type Consumer struct {
 // Key is a credential of key-auth.
 type Key struct {
 	Meta
-	// Key is the secret itself. Empty means that one is made.
+	// Key is the secret itself. Empty means that one is generated.
 	Key string `json:"key"`
 	// Consumer is its owner.
 	Consumer *Ref `json:"consumer,omitempty"`
@@ -133,7 +133,7 @@ type Config struct {
 	Services []Service `json:"services,omitempty"`
 	// Routes say which requests go where.
 	Routes []Route `json:"routes,omitempty"`
-	// Plugins are what requests pass.
+	// Plugins are the plugins that requests pass.
 	Plugins []Plugin `json:"plugins,omitempty"`
 	// Consumers are the callers.
 	Consumers []Consumer `json:"consumers,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind is what an entity is, in the singular, as messages and changes have it.
+// Kind is the kind of an entity, in the singular, as in messages and changes.
 type Kind string
 
 // The kinds of entities.
@@ -43,7 +43,7 @@ type FieldError struct {
 	// Field is the JSON name of the field, with an index in brackets for an item of
 	// a list.
 	Field string
-	// Reason is the rule, and the value where it is no secret.
+	// Reason is the rule, and the value where it is not a secret.
 	Reason string
 
 	sentinel error
@@ -72,7 +72,7 @@ type problems struct {
 	more  int
 }
 
-// maxProblems is how many errors are reported at once.
+// maxProblems is the number of errors that are reported at once.
 const maxProblems = 100
 
 func (p *problems) add(e *FieldError) {
@@ -111,7 +111,7 @@ func (s subject) danglingf(field, format string, args ...any) {
 
 func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// namespace is that of the ids of this package (RFC 9562, section 5.5).
+// namespace is the namespace of the ids of this package (RFC 9562, section 5.5).
 func namespace() uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/iotenablers/enablers/apimgmt/entity"))
 }

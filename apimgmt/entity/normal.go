@@ -30,7 +30,7 @@ func (n Normal) Config() Config { return n.config.Clone() }
 // changed.
 func (n Normal) Shared() Config { return n.config }
 
-// With is NewNormal for a configuration that was made of this one. What it has
+// With is NewNormal for a configuration derived from this one. What it has
 // unchanged is not checked again by itself; what concerns several entities, such as
 // references, and names that have to be unique, is.
 func (n Normal) With(c Config) (Normal, error) {
@@ -92,7 +92,7 @@ func (n Normal) ReplaceCarrying(tag string, next Config) (Normal, []Carried, err
 	return merged, carried, nil
 }
 
-// count is how many entities of the kinds there are that refer to others.
+// count is the number of entities of the kinds that refer to others.
 func count(c *Config) int { return len(c.Routes) + len(c.Plugins) + len(c.Keys) + len(c.Targets) }
 
 // Diff is [Diff] from this configuration to another one.

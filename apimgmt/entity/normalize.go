@@ -14,7 +14,7 @@ import (
 // Normalize returns a copy in which every default is filled in, every entity has
 // an id, references are by id alone, and lists are in order; or an error that
 // joins a [*FieldError] for each rule that is broken. What it returns is valid and
-// shares no memory with what it was made of. Normalising it again changes
+// shares no memory with what it was created from. Normalising it again changes
 // nothing.
 //
 // Ids that are missing come from what names the entity: a UUID of version 5 over
@@ -96,7 +96,7 @@ func (n *names) add(id, name string) {
 	}
 }
 
-// resolve makes a reference one by id. Several fields of a reference have to
+// resolve replaces a reference by one that has the id. Several fields of a reference have to
 // agree.
 func (n *names) resolve(s subject, field string, ref *Ref) {
 	if ref == nil {

@@ -76,7 +76,7 @@ var oldPlain = regexp.MustCompile(`^[a-zA-Z0-9._~/%-]*$`)
 // tildes and lengths of upstreams that Kong's converter names.
 var label = regexp.MustCompile(`^[A-Za-z0-9_~]([A-Za-z0-9_~-]*[A-Za-z0-9_~])?$`)
 
-// validHost is whether a text is a host name (RFC 1123) or an address.
+// validHost reports whether a text is a host name (RFC 1123) or an address.
 func validHost(host string) bool {
 	if isAddress(host) {
 		return true
@@ -112,7 +112,7 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// validPattern is whether a text is a host of a route: its first or its last
+// validPattern reports whether a text is a host of a route: its first or its last
 // label may be a wildcard, and it may have a port.
 func validPattern(pattern string) bool {
 	if host, port, err := net.SplitHostPort(pattern); err == nil {

@@ -3,7 +3,7 @@ package entity
 // Upstream is a name for several targets.
 type Upstream struct {
 	Meta
-	// Name is what services have as their host.
+	// Name is the host of services that use it.
 	Name string `json:"name"`
 	// Algorithm is round-robin, least-connections or consistent-hashing. Empty
 	// means round-robin.
@@ -21,7 +21,7 @@ type Upstream struct {
 	HashOnCookiePath string `json:"hash_on_cookie_path"`
 	// Slots is how many the ring of Kong has, 10 to 65536. Zero means 10000.
 	Slots int `json:"slots"`
-	// HostHeader is what targets see as Host. Empty means their own name.
+	// HostHeader is the Host header that targets get. Empty means their own name.
 	HostHeader string `json:"host_header,omitempty"`
 	// Healthchecks configures the health checks of targets. Nil means not at all.
 	Healthchecks *Healthchecks `json:"healthchecks,omitempty"`
@@ -37,7 +37,7 @@ type Target struct {
 	Upstream *Ref `json:"upstream,omitempty"`
 }
 
-// Healthchecks is how targets are watched.
+// Healthchecks configures the health checks of targets.
 type Healthchecks struct {
 	// Threshold is the least percentage of the weight of targets that has to be
 	// healthy for the upstream to be it. Zero means that one target is enough.
@@ -54,9 +54,9 @@ type ActiveCheck struct {
 	HTTPPath string `json:"http_path"`
 	// Timeout is in seconds. Zero means 1.
 	Timeout float64 `json:"timeout"`
-	// Concurrency is how many targets are probed at once. Zero means 10.
+	// Concurrency is the number of targets that are probed at once. Zero means 10.
 	Concurrency int `json:"concurrency"`
-	// HTTPSVerifyCertificate is whether the certificates of https targets are
+	// HTTPSVerifyCertificate reports whether the certificates of https targets are
 	// verified. Nil means true.
 	HTTPSVerifyCertificate *bool `json:"https_verify_certificate,omitempty"`
 	// HTTPSSNI is the server name for TLS.

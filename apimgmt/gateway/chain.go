@@ -21,7 +21,7 @@ type instance struct {
 	references atomic.Int64
 }
 
-// same reports whether a plugin made of an entity would be the same one.
+// same reports whether an entity would compile to the same plugin.
 func (i *instance) same(e *entity.Plugin) bool {
 	return i.entity.ID == e.ID && i.entity.Name == e.Name && i.entity.InstanceName == e.InstanceName &&
 		bytes.Equal(i.entity.Config, e.Config) && slices.Equal(i.entity.Protocols, e.Protocols) && pluginScope(&i.entity) == pluginScope(e)
@@ -68,7 +68,7 @@ func (c *chains) of(scheme string) chain {
 // step chooses the plugin of one kind for a request.
 type step struct {
 	base      *instance            // for requests of no consumer below; may be nil
-	consumers map[string]*instance // for a consumer, by id; nil if there are none
+	consumers map[string]*instance // for a consumer, by id; nil if none exist
 }
 
 // plugins are all that a configuration has, by kind.
@@ -162,7 +162,7 @@ func (c chain) access(x *Exchange) *Answer {
 	return answer
 }
 
-// compilePlugins makes the plugins of a configuration, or takes them from the
+// compilePlugins creates the plugins of a configuration, or takes them from the
 // table before where they are the same. On an error everything made is closed.
 func (g *Gateway) compilePlugins(config *entity.Config, before *table, stored bool) (_ plugins, all []*instance, err error) {
 	old := map[string]*instance{}

@@ -30,7 +30,7 @@
 //
 // # Plugins
 //
-// A [Kind] makes plugins. A [Plugin] is a value of up to five functions, one for
+// A [Kind] compiles plugins. A [Plugin] is a value of up to five functions, one for
 // each phase. Package plugin has the built-in kinds, package plugintest
 // the suite that each must pass.
 //

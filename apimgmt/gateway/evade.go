@@ -26,11 +26,11 @@ func (g *Gateway) loops(via []string) bool {
 	return passes >= maxPasses
 }
 
-// maxHost is how long a host name may be (RFC 1035, 2.3.4), and a zone of an address.
+// maxHost is the greatest length of a host name (RFC 1035, 2.3.4), and a zone of an address.
 const maxHost = 255
 
 // isHost reports whether a text may be the host of a request, without its port. It
-// is made of what host names and addresses have.
+// is created from what host names and addresses have.
 func isHost(host string) bool {
 	if len(host) > maxHost {
 		return false

@@ -70,18 +70,18 @@ type value struct{ key, value any }
 
 // Identity is the caller, as authenticated by a plugin.
 type Identity struct {
-	// Consumer is the consumer, or nil if the caller is none of the configuration's.
+	// Consumer is the consumer, or nil if the caller is not one of the configuration's.
 	Consumer *entity.Consumer
 	// Subject names the caller if there is no consumer, such as the "sub" of a
 	// token.
 	Subject string
-	// Credential is what the caller has authenticated with: the id of a key or of a client. It
-	// is no secret.
+	// Credential is the credential of the caller: the id of a key or of a client. It
+	// is not a secret.
 	Credential string
-	// Claims is what is known of the caller besides, such as the claims of a token;
+	// Claims has further attributes of the caller, such as the claims of a token;
 	// the plugin that sets it says what it is. Plugins after it do not change it.
 	Claims any
-	// Anonymous is whether the consumer stands for callers without credentials.
+	// Anonymous reports whether the consumer stands for callers without credentials.
 	Anonymous bool
 }
 
@@ -123,7 +123,7 @@ type Response struct {
 	Status int
 	// Header are the fields.
 	Header http.Header
-	// Proxied is whether a service has answered, rather than a plugin or the gateway.
+	// Proxied reports whether a service has answered, rather than a plugin or the gateway.
 	Proxied bool
 }
 
@@ -153,7 +153,7 @@ func (x *Exchange) Host() string { return x.host }
 func (x *Exchange) Scheme() string { return x.scheme }
 
 // ClientIP is the address of the client: that of the connection, or what a trusted
-// proxy says. It is the zero Addr if there is none.
+// proxy says. It is the zero Addr if none exists.
 func (x *Exchange) ClientIP() netip.Addr { return x.client }
 
 // ID identifies the request: 32 hexadecimal digits, which service and client see
@@ -193,11 +193,11 @@ func (x *Exchange) Identity() Identity { return x.identity }
 func (x *Exchange) Authenticate(who Identity) { x.identity = who }
 
 // Consumer returns the consumer of an id, user name or custom id, tried in that
-// order; nil if there is none.
+// order; nil if none exists.
 func (x *Exchange) Consumer(name string) *entity.Consumer { return x.table.consumer(name) }
 
 // Key returns the credential of key-auth that has the key, and its consumer. ok is
-// false if there is none or it has expired. The time it takes is independent of
+// false if none exists or it has expired. The time it takes is independent of
 // the key.
 func (x *Exchange) Key(key string) (credential entity.Key, consumer *entity.Consumer, ok bool) {
 	return x.table.key(key, x.received)
@@ -209,7 +209,7 @@ func (x *Exchange) Upstream() *Upstream { return &x.upstream }
 // Response is the response as it goes to the client. It is zero before Head.
 func (x *Exchange) Response() *Response { return &x.response }
 
-// Received is when the request came.
+// Received is the time at which the request arrived.
 func (x *Exchange) Received() time.Time { return x.received }
 
 // Timing reports where the time went.

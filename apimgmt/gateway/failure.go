@@ -67,16 +67,16 @@ const (
 // Failure is a request that has failed. It has nothing of its query, its header fields and its
 // body.
 type Failure struct {
-	// Time is when the request came.
+	// Time is the time at which the request arrived.
 	Time time.Time `json:"time"`
-	// ID is that of [Exchange.ID].
+	// ID is the ID of [Exchange.ID].
 	ID string `json:"id"`
 	// Reason says why it has failed, Plugin is the name of the plugin that answered, and Error the cause where
 	// there is one, without what others have sent.
 	Reason Reason `json:"reason"`
 	Plugin string `json:"plugin,omitempty"`
 	Error  string `json:"error,omitempty"`
-	// Status is that of the response, 499 if the client was gone before it, and zero if there was none.
+	// Status is the status of the response, 499 if the client was gone before it, and zero if there was none.
 	Status int `json:"status"`
 	// Method, Host and Path are those of the request. Longer ones are cut.
 	Method string `json:"method"`
@@ -93,7 +93,7 @@ type Failure struct {
 	Peer string `json:"peer,omitempty"`
 	// Client is the address of the client.
 	Client string `json:"client,omitempty"`
-	// Total is how long it took.
+	// Total is its duration.
 	Total time.Duration `json:"total"`
 	// Account has the ID, Route and Service under which [Gateway.Traffic] counts the request.
 	Account RouteTraffic `json:"-"`

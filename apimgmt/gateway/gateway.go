@@ -54,7 +54,7 @@ type Gateway struct {
 	watchers sync.WaitGroup
 }
 
-// New makes a gateway that serves an empty configuration: it answers every request
+// New creates a gateway that serves an empty configuration: it answers every request
 // with 404. Nil options are the defaults. An error names the option that is wrong.
 func New(options *Options) (*Gateway, error) {
 	if options == nil {

@@ -12,9 +12,9 @@ import (
 type TargetHealth struct {
 	// Target is its host and port.
 	Target string `json:"target"`
-	// Healthy is whether it gets requests.
+	// Healthy reports whether the target gets requests.
 	Healthy bool `json:"healthy"`
-	// Open is how many requests it is answering.
+	// Open is the number of requests that it is answering.
 	Open int64 `json:"open"`
 }
 
@@ -55,7 +55,7 @@ func (g *Gateway) healthChanged(pool *balance.Pool) func(*balance.Peer) {
 	}
 }
 
-// hash is that of what the upstream hashes on, or falls back to. A request that has
+// hash is the hash of what the upstream hashes on, or falls back to. A request that has
 // neither may go to any target.
 func (f *forwarding) hash(pool *balance.Pool) uint64 {
 	x := f.x

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options are what a [Gateway] is made with. The zero value is ready to use.
+// Options configure a [Gateway]. The zero value is ready to use.
 type Options struct {
 	// Kinds are the plugins that configurations may name; plugin.Kinds() has the
 	// built-in ones. Nil means none.
@@ -38,13 +38,13 @@ type Options struct {
 	// Registerer gets the metrics. Nil means none are registered.
 	Registerer prometheus.Registerer
 	// TracerProvider gets a span of each request, below that of the client's traceparent, and one
-	// of each attempt at a service, whose context the service gets. Nil makes none, and
+	// of each attempt at a service, whose context the service gets. Nil creates none, and
 	// traceparent passes as the client has sent it.
 	TracerProvider trace.TracerProvider
 	// MaxMeasuredRoutes bounds the routes with metrics of their own; those beyond
 	// share the route "other" of their service, for as many services. Zero means 1000.
 	MaxMeasuredRoutes int
-	// Name is how the gateway calls itself in Via and Server. Empty means
+	// Name is the name of the gateway in Via and Server. Empty means
 	// "enablers".
 	Name string
 }
@@ -58,7 +58,7 @@ const (
 
 // TransportOptions configure the connections to services.
 type TransportOptions struct {
-	// IdleTimeout is how long an idle connection is kept for the next request. Zero
+	// IdleTimeout is the time for which an idle connection is kept for the next request. Zero
 	// means 60 seconds.
 	IdleTimeout time.Duration
 	// RootCAs verify the certificates of services. Nil means the system's.

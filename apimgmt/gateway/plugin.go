@@ -14,16 +14,16 @@ import (
 
 // Kind is a kind of plugin, such as "key-auth": what an [entity.Plugin] names.
 type Kind struct {
-	// Name is how configurations name it.
+	// Name is its name in configurations.
 	Name string
-	// Summary says what a plugin of the kind does, as a phrase for administrators.
+	// Summary describes a plugin of the kind, as a phrase for administrators.
 	Summary string
 	// Priority is its place among the plugins of a request: the greatest comes
 	// first, in every phase; equal ones go by name. Kong's numbers are used, for
 	// example cors 2000, key-auth 1250, acl 950, rate-limiting 910,
 	// request-transformer 801, prometheus 13, request-termination 2.
 	Priority int
-	// NoConsumer is whether a plugin of the kind cannot be set for a consumer, as
+	// NoConsumer reports whether a plugin of the kind cannot be set for a consumer, as
 	// it acts before consumers are known.
 	NoConsumer bool
 	// Config returns a pointer to a new struct with the defaults of a configuration,
@@ -35,7 +35,7 @@ type Kind struct {
 	// "unsupported", for what Kong has and Compile refuses.
 	// Compile enforces them; the tags only let administrators see them before.
 	Config func() any
-	// Compile checks a configuration and makes a plugin of it. It is called for
+	// Compile checks a configuration and returns its plugin. It is called for
 	// each plugin of a configuration that is new or has changed, before that
 	// configuration is served, and to check one that is never served. So it has no
 	// effect outside of the plugin, and starts nothing that Close does not end.
@@ -43,7 +43,7 @@ type Kind struct {
 	Compile func(Setup) (Plugin, error)
 }
 
-// Setup is what a plugin is made of.
+// Setup is the input of [Kind.Compile].
 type Setup struct {
 	// ID is the id of the plugin's entity; InstanceName may be empty.
 	ID           string
@@ -84,7 +84,7 @@ func (s Setup) Decode(into any) error {
 // nil. The functions are called by any number of goroutines at once, for different
 // exchanges.
 //
-// One entity makes one Plugin, which lives as long as the entity stays the same,
+// One entity has one Plugin, which lives as long as the entity stays the same,
 // over any number of configurations; what its functions close over is its state.
 //
 // The phases, each from the greatest priority to the smallest:

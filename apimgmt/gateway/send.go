@@ -27,7 +27,7 @@ func (x *Exchange) head(status int, proxied bool) {
 	x.writer.WriteHeader(x.response.Status)
 }
 
-// send passes the body through the plugins and sends it, at once or as it comes.
+// send passes the body through the plugins and sends it, at once or as it arrives.
 func (x *Exchange) send(body io.Reader, flush bool) {
 	if x.request.Method == http.MethodHead || !bodyAllowed(x.response.Status) {
 		return

@@ -192,7 +192,7 @@ func (g *Gateway) trusts(a netip.Addr) bool {
 		func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// forwardedClient is the last address in X-Forwarded-For that is no trusted proxy:
+// forwardedClient is the last address in X-Forwarded-For that is not a trusted proxy:
 // those before it are what the client says of itself.
 func (x *Exchange) forwardedClient() netip.Addr {
 	list := strings.Split(strings.Join(x.request.Header.Values("X-Forwarded-For"), ","), ",")

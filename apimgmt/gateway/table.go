@@ -106,7 +106,7 @@ func (g *Gateway) dispose(t *table) {
 	}
 }
 
-// compile makes a table of a configuration. It takes over what the table before
+// compile creates a table of a configuration. It takes over what the table before
 // has that stays the same. Plugins that are unusable are accepted of what is stored.
 func (g *Gateway) compile(normal entity.Normal, before *table, stored bool) (_ *table, err error) {
 	t := &table{normal: normal, config: normal.Shared(), pools: map[string]*balance.Pool{}, clients: map[clientKey]*client{}}
@@ -245,7 +245,7 @@ func (t *table) compilePools(before *table) error {
 	return nil
 }
 
-// index makes the maps of consumers and keys.
+// index creates the maps of consumers and keys.
 func (t *table) index() error {
 	t.consumers = make(map[string]*entity.Consumer, 3*len(t.config.Consumers))
 	for i := range t.config.Consumers {

@@ -204,7 +204,7 @@ func (t *traffic) done(x *Exchange) {
 	slot.count.Add(1)
 }
 
-// RouteTraffic is what has passed on a route.
+// RouteTraffic is the traffic of a route.
 type RouteTraffic struct {
 	// ID, Route and Service name the route and its service. Requests that no route
 	// has matched have none; those of routes beyond Options.MaxMeasuredRoutes are

@@ -114,7 +114,7 @@ type changeSet struct {
 
 func (p changeSet) empty() bool { return len(p.prepare)+len(p.show)+len(p.remove) == 0 }
 
-// changeSetBuilder makes a changeSet.
+// changeSetBuilder creates a changeSet.
 type changeSetBuilder struct {
 	owner  string
 	before held
@@ -126,7 +126,7 @@ type changeSetBuilder struct {
 	set              changeSet
 }
 
-// newChangeSet makes a changeSet. staged is the id of the disabled service on which new routes
+// newChangeSet creates a changeSet. staged is the id of the disabled service on which new routes
 // are prepared.
 func newChangeSet(owner string, before held, next target, staged string) (changeSet, error) {
 	changes, err := entity.Diff(before.config, next.config)
@@ -256,7 +256,7 @@ func (p *changeSetBuilder) add(c entity.Change) {
 	}
 }
 
-// goes is whether Kong deletes an entity with one that it belongs to. Routes it
+// goes reports whether Kong deletes an entity with one that it belongs to. Routes it
 // does not: they go before their services.
 func (p *changeSetBuilder) goes(kind entity.Kind, raw fields) bool {
 	if kind == entity.KindRoute {
@@ -270,7 +270,7 @@ func (p *changeSetBuilder) goes(kind entity.Kind, raw fields) bool {
 	return false
 }
 
-// unseen is whether no request finds what is created: it is on something that is
+// unseen reports whether no request finds what is created: it is on something that is
 // not shown yet, or is something that only others can refer to.
 func (p *changeSetBuilder) unseen(s step) bool {
 	switch s.kind {
@@ -313,7 +313,7 @@ func (s step) with(name string, value any) step {
 	return s
 }
 
-// same is whether two bodies are the same.
+// same reports whether two bodies are the same.
 func same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

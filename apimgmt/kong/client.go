@@ -47,7 +47,7 @@ type call struct {
 	resume func(ctx context.Context) error
 }
 
-// make makes a call, and again while it fails for reasons that may pass.
+// make sends a call, and again while it fails for reasons that may pass.
 func (c *client) make(ctx context.Context, call call) error {
 	var body []byte
 	if call.body != nil {
@@ -77,7 +77,7 @@ func (c *client) make(ctx context.Context, call call) error {
 	}
 }
 
-// once makes one attempt.
+// once sends a call once.
 func (c *client) once(ctx context.Context, call call, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -97,7 +97,7 @@ func edit(root *document.Node, section string, put map[string]fields, gone map[s
 	return nil
 }
 
-// isRef is whether a field refers to another entity.
+// isRef reports whether a field refers to another entity.
 func isRef(name string) bool {
 	return name == "service" || name == "route" || name == "consumer" || name == "upstream"
 }

@@ -23,9 +23,9 @@ var ErrAnswer = errors.New("kong: answer of the admin API cannot be read")
 // (400), [entity.ErrConflict] (a name or an id that is taken) or [ErrForbidden]
 // where it is one.
 type Error struct {
-	// Do is what was to be done, such as `create route "things"`.
+	// Do is the operation, such as `create route "things"`.
 	Do string
-	// Status is that of HTTP.
+	// Status is the status of HTTP.
 	Status int
 	// Message is Kong's own, in which the fields are named. It is empty where it
 	// would show a secret.
@@ -57,12 +57,12 @@ func (e *Error) Unwrap() []error {
 	return nil
 }
 
-// taken is whether the id or a unique field is another entity's.
+// taken reports whether another entity has the id or a unique field.
 func (e *Error) taken() bool {
 	return e.Status == http.StatusConflict || e.Violation == "primary key violation"
 }
 
-// isStatus is whether an error is an answer with one of the statuses.
+// isStatus reports whether an error is an answer with one of the statuses.
 func isStatus(err error, statuses ...int) bool {
 	var answer *Error
 	if !errors.As(err, &answer) {

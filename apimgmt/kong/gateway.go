@@ -23,28 +23,28 @@ type Config struct {
 	// Header is sent with every call, for what guards the Admin API, such as the
 	// "apikey" of a route of Kong itself.
 	Header http.Header
-	// HTTPClient makes the calls, for instance with certificates. Nil means a client
+	// HTTPClient sends the calls, for instance with certificates. Nil means a client
 	// of its own. Redirects that would change the method of a call are not followed.
 	HTTPClient *http.Client
-	// Timeout is how long one call may take, with its body. Zero means 10 seconds.
+	// Timeout is the longest time that one call may take, with its body. Zero means 10 seconds.
 	Timeout time.Duration
-	// PublishTimeout is how long a whole publish may take, without putting back
+	// PublishTimeout is the longest time that a whole publish may take, without putting back
 	// what failed, which may take as long again. Zero means 1 minute.
 	PublishTimeout time.Duration
 	// Lease is after how long a publish of another process counts as dead, from when this process has
 	// met it first. Zero means, and less is raised to, three times PublishTimeout.
 	Lease time.Duration
-	// Attempts is how often a call is made that fails for reasons that may pass. Zero
+	// Attempts is the greatest number of attempts of a call that fails for a temporary reason. Zero
 	// means 4.
 	Attempts int
-	// Backoff is how long the second attempt waits; every further one waits twice
+	// Backoff is the pause before the second attempt; every further pause is twice
 	// as long as the one before, up to 5 seconds. Zero means 100 milliseconds.
 	Backoff time.Duration
 	// Logger receives failures and warnings for operators. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Gateway publishes to a Kong. It is made with New and is safe for concurrent use;
+// Gateway publishes to a Kong. It is created with New and is safe for concurrent use;
 // publishes take turns.
 type Gateway struct {
 	client  *client
@@ -57,7 +57,7 @@ type Gateway struct {
 	seen map[string]sighting // by name, services of publishes of other processes
 }
 
-// New returns a gateway that publishes to a Kong. It makes no call.
+// New returns a gateway that publishes to a Kong. It sends no call.
 func New(config Config) (*Gateway, error) {
 	base, err := httpclient.BaseURL(config.URL)
 	if err != nil {
@@ -108,7 +108,7 @@ func New(config Config) (*Gateway, error) {
 // wraps [entity.ErrInvalid] if the entities are at fault, [entity.ErrConflict] if
 // another owner has an id or a name, [ErrForbidden] or [ErrBusy]. Nothing has
 // changed then. After any other one, what was served before is served, unless the
-// error says that it could not be put back; publishing again puts it right.
+// error reports that it could not be put back; publishing again puts it right.
 func (g *Gateway) Publish(ctx context.Context, owner string, config entity.Config) error {
 	if err := g.publish(ctx, owner, config); err != nil {
 		return fmt.Errorf("publish %q: %w", owner, err)

@@ -148,7 +148,7 @@ func (g *Gateway) tidy(config entity.Config) (entity.Config, error) {
 	}
 }
 
-// faults visits the errors of fields that an error is made of.
+// faults visits the errors of fields that an error is created from.
 func faults(err error, visit func(*entity.FieldError)) {
 	if field, ok := err.(*entity.FieldError); ok { //nolint:errorlint // the tree is walked here
 		visit(field)

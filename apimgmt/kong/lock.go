@@ -25,7 +25,7 @@ func lockName(owner string) string {
 	return "publishing." + hex.EncodeToString(sum[:8])
 }
 
-// acquire makes the service of a publish and returns its id, once no other publisher has
+// acquire creates the service of a publish and returns its id, once no other publisher has
 // one for the owner.
 func (g *Gateway) acquire(ctx context.Context, owner string) (string, error) {
 	if left, ok := g.left[owner]; ok {

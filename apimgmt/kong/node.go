@@ -50,8 +50,8 @@ func (g *Gateway) node(ctx context.Context) (node, error) {
 	return n, nil
 }
 
-// old is whether paths are in the style of Kong 2.
+// old reports whether paths are in the style of Kong 2.
 func (n node) old() bool { return n.major < 3 }
 
-// instances is whether plugins have names of instances, since Kong 3.2.
+// instances reports whether plugins have names of instances, since Kong 3.2.
 func (n node) instances() bool { return n.major > 3 || (n.major == 3 && n.minor >= 2) }

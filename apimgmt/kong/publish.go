@@ -108,7 +108,7 @@ func (g *Gateway) aside(ctx context.Context, do func(ctx context.Context) error)
 	return do(ctx)
 }
 
-// change makes the changes of a publish while it holds the lock.
+// change applies the changes of a publish while it holds the lock.
 func (g *Gateway) change(ctx context.Context, n node, owner string, config entity.Config, staged string) error {
 	before, err := g.load(ctx, n) // others may have been quicker
 	if err != nil {
@@ -153,7 +153,7 @@ func (g *Gateway) putBack(ctx context.Context, n node, owner string, before held
 	return g.apply(ctx, changes)
 }
 
-// apply makes the calls of a changeSet, as far as they succeed.
+// apply sends the calls of a changeSet, as far as they succeed.
 func (g *Gateway) apply(ctx context.Context, p changeSet) error {
 	for _, steps := range [][]step{p.prepare, p.show, p.remove} {
 		for _, s := range steps {
@@ -227,7 +227,7 @@ func (g *Gateway) check(ctx context.Context, s step) error {
 	return err
 }
 
-// hasSecret is whether a plugin's configuration has a secret in it, which a
+// hasSecret reports whether a plugin's configuration has a secret in it, which a
 // message of Kong might repeat.
 func hasSecret(body fields) bool {
 	settings, ok := body["config"]

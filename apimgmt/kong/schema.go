@@ -26,7 +26,7 @@ type field struct {
 	Fields  []map[string]field `json:"fields"`
 }
 
-// of returns the schema of a plugin's configuration, nil if there is none to be had.
+// of returns the schema of a plugin's configuration, nil if Kong has none.
 func (s *schemas) of(ctx context.Context, plugin string) (*field, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *field) bare(record map[string]any) map[string]any {
 	return made
 }
 
-// member is the field of a name, nil if there is none.
+// member is the field of a name, nil if none exists.
 func (f *field) member(name string) *field {
 	if f == nil {
 		return nil
@@ -96,7 +96,7 @@ func (f *field) member(name string) *field {
 	return nil
 }
 
-// sameValue is whether two values are the same, an empty object and an empty list
+// sameValue reports whether two values are the same, an empty object and an empty list
 // included, which Kong does not distinguish.
 func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b) || (empty(a) && empty(b))

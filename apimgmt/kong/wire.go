@@ -98,7 +98,7 @@ func (n node) decode(kind entity.Kind, raw fields) (fields, error) {
 	return f, nil
 }
 
-// idle is whether targets are not watched: Kong writes all fields of the checks of
+// idle reports whether targets are not watched: Kong writes all fields of the checks of
 // every upstream, and their intervals and counts are zero then.
 func idle(checks any) bool {
 	whole, _ := checks.(map[string]any)

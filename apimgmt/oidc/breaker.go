@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// patience is how many failures in a row it takes to leave an issuer alone.
+// patience is the number of consecutive failures before an issuer gets fewer requests.
 const patience = 5
 
 // breaker leaves an issuer alone that does not answer. After some failures in a

@@ -31,7 +31,7 @@ type Claims struct {
 	// Session is the login that the token belongs to: sid, or Keycloak's
 	// session_state.
 	Session string
-	// Nonce is that of the login, in ID tokens.
+	// Nonce is the nonce of the login, in ID tokens.
 	Nonce string
 	// IssuedAt and NotBefore are iat and nbf, zero if absent.
 	IssuedAt, NotBefore time.Time
@@ -74,7 +74,7 @@ type wireClaims struct {
 	Active *bool `json:"active"` // in answers of introspection
 }
 
-// parseClaims reads claims. Names count to the letter and must not be repeated,
+// parseClaims reads claims. Names count exactly and must not be repeated,
 // so that every reader of the token reads the same (RFC 7519 section 4).
 func parseClaims(text []byte) (*Claims, *bool, error) {
 	var wire wireClaims

@@ -23,7 +23,7 @@ type ClientConfig struct {
 	// Its Audience and AuthorizedParties are not used: ID tokens are for this
 	// client.
 	Config
-	// RedirectURL is where the issuer sends the browser back to. Empty means that
+	// RedirectURL is the address to which the issuer redirects the browser. Empty means that
 	// each login says it; see [Client.BeginAt].
 	RedirectURL string
 	// Scopes are requested besides "openid". Nil means "profile" and "email".
@@ -32,7 +32,7 @@ type ClientConfig struct {
 
 // Client logs users in with the authorization code flow and PKCE. It keeps
 // nothing about them: a [Login] and [Tokens] are for the caller to keep, where
-// the browser cannot read or change them. It is made with [NewClient] and safe
+// the browser cannot read or change them. It is created with [NewClient] and safe
 // for concurrent use.
 type Client struct {
 	issuer   *issuer
@@ -41,7 +41,7 @@ type Client struct {
 	scope    string
 }
 
-// NewClient returns a Client. It makes no request. Errors name
+// NewClient returns a Client. It sends no request. Errors name
 // the field of the configuration.
 func NewClient(c ClientConfig) (*Client, error) {
 	switch {
@@ -75,7 +75,7 @@ func (c *Client) Close() error { return c.verifier.Close() }
 // answer gets the tokens, so it is kept like a password, for the minutes that a
 // login takes: sealed in a cookie, or on the server.
 type Login struct {
-	// URL is where the browser is sent.
+	// URL is the address to which the browser is redirected.
 	URL string `json:"-"`
 	// State comes back with the answer, and ties it to the browser.
 	State string `json:"state"`
@@ -83,7 +83,7 @@ type Login struct {
 	Nonce string `json:"nonce"`
 	// Verifier is the secret of PKCE (RFC 7636 section 4.1).
 	Verifier string `json:"verifier"`
-	// RedirectURL is where the issuer sends the browser back to. Empty means the
+	// RedirectURL is the address to which the issuer redirects the browser. Empty means the
 	// address of the configuration.
 	RedirectURL string `json:"redirect,omitempty"`
 }
@@ -130,7 +130,7 @@ func withQuery(address string, add url.Values) (string, error) {
 	return where.String(), nil
 }
 
-// Tokens is what a login gives.
+// Tokens are the tokens of a login.
 type Tokens struct {
 	// Access is the token for calls, Refresh the one for new tokens, which may
 	// be empty. ID is the ID token, which identifies the user; it is for
@@ -139,7 +139,7 @@ type Tokens struct {
 	// Claims are those of the ID token. After Refresh they are nil if there
 	// was none.
 	Claims *Claims
-	// Expires is when the access token does, by the clock of this process, and
+	// Expires is the time at which the access token expires, by the clock of this process, and
 	// RefreshExpires when the refresh token does, zero if it is not said.
 	Expires, RefreshExpires time.Time
 }

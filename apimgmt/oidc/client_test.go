@@ -62,7 +62,7 @@ func (l *loginIssuer) client(t *testing.T, secret string) *oidc.Client {
 	return c
 }
 
-// tokens makes a good answer, and changes the claims of its ID token.
+// tokens creates a good answer, and changes the claims of its ID token.
 func (l *loginIssuer) tokens(t *testing.T, nonce string, change func(map[string]any)) {
 	t.Helper()
 	claims := map[string]any{"iss": insideName, "aud": "portal", "azp": "portal", "typ": "ID",

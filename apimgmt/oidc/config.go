@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// How a client authenticates at the issuer (OpenID Connect Core section 9).
+// Authentication methods of clients at the issuer (OpenID Connect Core section 9).
 const (
 	// SecretBasic sends identifier and secret as HTTP basic authentication.
 	SecretBasic = "client_secret_basic"
@@ -19,10 +19,10 @@ const (
 )
 
 const (
-	// keysAge is how long keys and the discovery document are used if the issuer does not
+	// keysAge is the time for which keys and the discovery document are used if the issuer does not
 	// say.
 	keysAge = 10 * time.Minute
-	// staleKeys is how long expired keys are used while the issuer cannot be reached.
+	// staleKeys is the time for which expired keys are used while the issuer cannot be reached.
 	staleKeys = time.Hour
 	// cacheBytes is the greatest size of a cache.
 	cacheBytes = 16 << 20
@@ -31,7 +31,7 @@ const (
 // Config has the issuer of accepted tokens, and how it is called. Issuer or
 // Discovery is required.
 type Config struct {
-	// Issuer is what tokens say as iss, to the letter. Empty means what the
+	// Issuer is the value of iss in tokens. Empty means what the
 	// discovery document says.
 	Issuer string
 	// Discovery is the address of the discovery document. Empty means
@@ -51,14 +51,14 @@ type Config struct {
 	// Algorithms are the accepted signature algorithms. Empty means all that
 	// the package doc lists.
 	Algorithms []string
-	// Skew is how far clocks may differ. 0 means 30 s, negative means not at
+	// Skew is the tolerated difference of clocks. 0 means 30 s, negative means not at
 	// all.
 	Skew time.Duration
 
 	// ClientID and ClientSecret are the credentials of this server at the issuer, for
-	// Introspect and for a Client. A Client without a secret is a public one.
+	// Introspect and for a Client. A Client without a secret is public.
 	ClientID, ClientSecret string
-	// ClientAuth is how it proves that: SecretBasic, which empty means, or
+	// ClientAuth is the authentication method: SecretBasic, which empty means, or
 	// SecretPost.
 	ClientAuth string
 
@@ -67,8 +67,8 @@ type Config struct {
 	// KeysRetry is the least time between two fetches for the sake of keys
 	// that are not known. 0 means 10 s.
 	KeysRetry time.Duration
-	// IntrospectionTTL is how long an answer of Introspect is used again. A
-	// token that was revoked is good for that long at most. 0 means a second,
+	// IntrospectionTTL is the time for which an answer of Introspect is used again. A
+	// token that was revoked is good for that long at most. 0 means one second,
 	// negative means never.
 	IntrospectionTTL time.Duration
 	// CacheEntries bounds the verified tokens that are cached, and separately the
@@ -82,7 +82,7 @@ type Config struct {
 	// AllowHTTP allows http, which every host on the path can change, to other
 	// hosts than the loopback interface.
 	AllowHTTP bool
-	// HTTPClient makes the requests. Nil means one with a pool of its own that
+	// HTTPClient sends the requests. Nil means one with a pool of its own that
 	// uses no proxy. Its rules for redirects are not used: none is followed.
 	HTTPClient *http.Client
 	// Logger receives changes of keys and failures to refresh them. Nil is

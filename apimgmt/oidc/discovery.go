@@ -18,13 +18,13 @@ type Endpoints struct {
 	Keys string `json:"jwks_uri"`
 	// Introspection returns whether a token is active (RFC 7662).
 	Introspection string `json:"introspection_endpoint"`
-	// Authorization is where a browser goes to log in.
+	// Authorization is the address at which browsers log in.
 	Authorization string `json:"authorization_endpoint"`
 	// Token gives tokens.
 	Token string `json:"token_endpoint"`
 	// UserInfo returns the user of a token.
 	UserInfo string `json:"userinfo_endpoint"`
-	// EndSession is where a browser goes to log out.
+	// EndSession is the address at which browsers log out.
 	EndSession string `json:"end_session_endpoint"`
 }
 
@@ -32,15 +32,15 @@ type Endpoints struct {
 type metadata struct {
 	Issuer string `json:"issuer"`
 	Endpoints
-	// IssParameter says that answers to logins name the issuer (RFC 9207).
+	// IssParameter reports whether answers to logins name the issuer (RFC 9207).
 	IssParameter bool `json:"authorization_response_iss_parameter_supported"`
 }
 
-// WellKnown is where the discovery document of an issuer is, below its address (OpenID Connect
+// WellKnown is the path of an issuer's discovery document below its address (OpenID Connect
 // Discovery 1.0 section 4).
 const WellKnown = "/.well-known/openid-configuration"
 
-// discoveryURL is where an issuer's discovery document is.
+// discoveryURL is the address of an issuer's discovery document.
 func discoveryURL(issuer string) string { return strings.TrimSuffix(issuer, "/") + WellKnown }
 
 // parseMetadata reads a discovery document. Members that are not used may be

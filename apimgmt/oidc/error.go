@@ -10,7 +10,7 @@ import (
 var (
 	// ErrMissing is returned when there is no token at all.
 	ErrMissing = errors.New("oidc: no token")
-	// ErrMalformed is returned for what is no signed JWT, is larger than 16
+	// ErrMalformed is returned for what is not a signed JWT, is larger than 16
 	// KiB, lacks a claim it must have, or has one of the wrong type.
 	ErrMalformed = errors.New("oidc: malformed token")
 	// ErrAlgorithm is returned for a signature algorithm that is not allowed,
@@ -89,7 +89,7 @@ func (r *Refusal) Is(target error) bool {
 	return r.Status == http.StatusUnauthorized
 }
 
-// refusal makes a Refusal of texts that the issuer chose.
+// refusal creates a Refusal of texts that the issuer chose.
 func refusal(code, description string, status int) *Refusal {
 	const most = 200
 	return &Refusal{Code: code[:min(len(code), most)], Description: description[:min(len(description), most)], Status: status}

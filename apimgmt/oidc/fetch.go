@@ -18,7 +18,7 @@ import (
 // discovery document has 7 KiB, and a key with its certificate 3.
 const maxAnswer = 256 << 10
 
-// asker makes requests to the issuer, and only to addresses that are allowed.
+// asker sends requests to the issuer, and only to addresses that are allowed.
 type asker struct {
 	client    *http.Client
 	timeout   time.Duration
@@ -80,7 +80,7 @@ func (a *asker) get(ctx context.Context, address string) (answer, error) {
 	return got, err
 }
 
-// ask makes one request. An error is ErrUnreachable, or the context's, and the
+// ask sends one request. An error is ErrUnreachable, or the context's, and the
 // status of the answer may be any. A form makes it a POST.
 func (a *asker) ask(ctx context.Context, method, address string, form url.Values, change func(*http.Request)) (answer, error) {
 	if err := a.allowed(address); err != nil {
@@ -131,10 +131,10 @@ func unreachable(ctx context.Context, address string, err error) error {
 	return fmt.Errorf("fetch %q: %w: %w", address, ErrUnreachable, err)
 }
 
-// lifetime is how long an answer may be used, by its own account (RFC 9111
+// lifetime is the lifetime of an answer, as its header says (RFC 9111
 // section 4.2.1), or 0 if it does not say or says not at all.
 func (a answer) lifetime() time.Duration {
-	age, _ := strconv.Atoi(a.header.Get("Age")) // 0 if there is none
+	age, _ := strconv.Atoi(a.header.Get("Age")) // 0 if none exists
 	for directive := range strings.SplitSeq(strings.ToLower(a.header.Get("Cache-Control")), ",") {
 		switch name, value, _ := strings.Cut(strings.TrimSpace(directive), "="); name {
 		case "no-cache", "no-store":

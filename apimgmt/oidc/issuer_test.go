@@ -79,7 +79,7 @@ func (f *fakeIssuer) publish(keys ...jose.JSONWebKey) {
 	}
 }
 
-// verifier makes one for the issuer, with what the change changes.
+// verifier creates one for the issuer, with what the change changes.
 func (f *fakeIssuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifier {
 	t.Helper()
 	c := oidc.Config{Issuer: f.name, HTTPClient: f.Client(), KeysRetry: time.Nanosecond}
@@ -133,7 +133,7 @@ func edKey(t testing.TB, id string) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: private, KeyID: id, Use: "sig"}
 }
 
-// sign makes a token. headers are names and values in turn.
+// sign creates a token. headers are names and values in turn.
 func sign(t testing.TB, k jose.JSONWebKey, algorithm string, claims any, headers ...string) string {
 	t.Helper()
 	text, err := json.Marshal(claims)

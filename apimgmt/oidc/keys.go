@@ -79,7 +79,7 @@ func parseKey(raw json.RawMessage) (key, bool) {
 	return k, len(k.algorithms) > 0
 }
 
-// keyAlgorithms says what a public key may verify.
+// keyAlgorithms reports what a public key may verify.
 func keyAlgorithms(public any) []string {
 	switch public := public.(type) {
 	case *rsa.PublicKey:

@@ -52,7 +52,7 @@ func newSource[T any](name string, c Config, load func(context.Context, *T) (*T,
 	return s
 }
 
-// get returns the document. It waits for the issuer only if there is none that
+// get returns the document. It waits for the issuer only without one that
 // may be used.
 func (s *source[T]) get(ctx context.Context) (*T, error) {
 	known := s.state.Load()

@@ -16,7 +16,7 @@ import (
 // take as headers by default for half of them.
 const maxToken = 16 << 10
 
-// Verifier checks tokens of one issuer. It is made with [New] and safe for
+// Verifier checks tokens of one issuer. It is created with [New] and safe for
 // concurrent use.
 type Verifier struct {
 	issuer   *issuer
@@ -29,7 +29,7 @@ type Verifier struct {
 	breaker breaker
 }
 
-// New returns a Verifier. It makes no request before the first token. Errors
+// New returns a Verifier. It sends no request before the first token. Errors
 // name the field of the configuration.
 func New(c Config) (*Verifier, error) {
 	c, err := c.withDefaults()

@@ -74,6 +74,6 @@ func swaggerAsset(w http.ResponseWriter, r *http.Request) error {
 	} else if text, err = gzip.NewReader(file); err != nil {
 		return fmt.Errorf("read %q: %w", name, err)
 	}
-	_, _ = io.Copy(w, text) // a client that went away is no error of ours
+	_, _ = io.Copy(w, text) // a client that went away is not an error of this server
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// readCondition says that a record has to be the one that the page showed.
+// readCondition returns the condition that a record is the one that the page showed.
 func readCondition(r *http.Request) apimgmt.Condition {
 	if seen := r.PostForm.Get("revision"); seen != "" {
 		return apimgmt.Condition{Exists: true, Revisions: []string{seen}}

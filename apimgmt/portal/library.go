@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// pageSize is how many APIs a page of the library lists.
+// pageSize is the number of APIs that a page of the library lists.
 const pageSize = 50
 
 // libraryView is the list of APIs.
@@ -79,7 +79,7 @@ func (p *Portal) library(r *http.Request) (libraryView, error) {
 	return view, nil
 }
 
-// address is that of a page of the list.
+// address is the address of a page of the list.
 func (v libraryView) address(after string) string {
 	query := url.Values{}
 	for name, value := range map[string]string{"q": v.Query, "state": v.State, "after": after} {

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/internal/shell"
 )
 
-// Config is what a [Portal] is made of.
+// Config configures a [Portal].
 type Config struct {
 	// Publisher has the library. Required.
 	Publisher *apimgmt.Publisher

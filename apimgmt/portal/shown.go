@@ -37,7 +37,7 @@ func (p *Portal) shown(w http.ResponseWriter, r *http.Request, _ *visitor) error
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(root.AppendJSON(nil)) // a client that went away is no error of ours
+	_, _ = w.Write(root.AppendJSON(nil)) // a client that went away is not an error of this server
 	return nil
 }
 

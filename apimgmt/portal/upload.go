@@ -177,7 +177,7 @@ func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (form upload
 	return form, nil
 }
 
-// sentence makes one of an error's text.
+// sentence turns the text of an error into a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return text

@@ -61,5 +61,5 @@ func writeError(w http.ResponseWriter, _ *http.Request, e *httpapi.Error) {
 	w.Header().Del("ETag")
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.Status)
-	_, _ = w.Write(data) // a client that went away is no error of ours
+	_, _ = w.Write(data) // a client that went away is not an error of this server
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// maxPage is how many records a page of the library has at most.
+// maxPage is the greatest number of records of a page of the library.
 const maxPage = 500
 
-// maxPatch is how long the body of a PATCH may be, in bytes.
+// maxPatch is the greatest length of the body of a PATCH, in bytes.
 const maxPatch = 64 << 10
 
-// maxFault is how much of the error of a body is shown, in bytes.
+// maxFault is the part of the error of a body that is shown, in bytes.
 const maxFault = 80
 
 // list answers with a page of the library. A Link header field leads to the next

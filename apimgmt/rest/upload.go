@@ -19,10 +19,10 @@ import (
 // path.
 const pathField = "path"
 
-// formSlack is how much of a form may be something else than the definition.
+// formSlack is the part of a form that may be something else than the definition.
 const formSlack = 64 << 10
 
-// maxUploads is how many definitions may be received at once, and uploadTime how long
+// maxUploads is the number of definitions that may be received at once, and uploadTime how long
 // one may take.
 const (
 	maxUploads = 32

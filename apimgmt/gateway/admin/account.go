@@ -22,7 +22,7 @@ import (
 // accountKey is the document of the administrator's account.
 const accountKey = "administrator"
 
-// account is that of the administrator.
+// account is the account of the administrator.
 type account struct {
 	Version int    `json:"version"`
 	Name    string `json:"name"`
@@ -62,7 +62,7 @@ type administrator struct {
 	all      failed
 }
 
-// session is that of a browser that has signed in.
+// session is the session of a browser that has signed in.
 type session struct {
 	user     string
 	began    time.Time
@@ -110,7 +110,7 @@ func (a *administrator) exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// create makes the account. Of several at one time one succeeds; the others get
+// create stores the account. Of several at one time one succeeds; the others get
 // errTaken.
 func (a *administrator) create(ctx context.Context, name, secret string) error {
 	switch {
@@ -214,7 +214,7 @@ func (a *administrator) open(name string, from netip.Addr) string {
 	return secret
 }
 
-// find returns a copy of the session of a secret; ok is false if there is none. Using
+// find returns a copy of the session of a secret; ok is false if none exists. Using
 // a session keeps it from ending, watching one does not.
 func (a *administrator) find(secret string, use bool) (s session, ok bool) {
 	a.mu.Lock()

@@ -19,7 +19,7 @@ const (
 	maxDeclaration = 8 << 20
 )
 
-// mediaType is that of a request's body; empty if it has none.
+// mediaType is the media type of a request's body; empty if it has none.
 func mediaType(r *http.Request) (string, error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" {

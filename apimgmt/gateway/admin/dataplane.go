@@ -18,12 +18,12 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Snapshot is what a gateway in another process needs to serve what a [Store] has: see package
+// Snapshot is the configuration of a [Store] for a gateway in another process: see package
 // follow.
 type Snapshot struct {
 	// Config is the configuration.
 	Config entity.Config `json:"config"`
-	// Secret is that of [Secret].
+	// Secret is the secret of [Secret].
 	Secret string `json:"secret"`
 }
 
@@ -91,7 +91,7 @@ func (a *API) dataPlane(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(text) // a gateway that went away is no error of ours
+	_, _ = w.Write(text) // a gateway that went away is not an error of this server
 	return nil
 }
 

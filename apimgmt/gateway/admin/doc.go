@@ -24,7 +24,7 @@
 //
 // # The API
 //
-// It is that of Kong 3.4, for services, routes, plugins, consumers and their keys,
+// It has the form of that of Kong 3.4, for services, routes, plugins, consumers and their keys,
 // upstreams and targets; go-kong and decK's reconciler are tried with it. Workspaces,
 // certificates, SNIs, vaults and consumer groups are not there: their lists are empty.
 // The schema of a kind of plugin describes the fields of its configuration; what they need of
@@ -44,14 +44,14 @@
 // # The page
 //
 // The page draws the traffic, and changes services, routes, plugins, consumers with their
-// keys, and upstreams with their targets. The form of a plugin is made of the schema of its
+// keys, and upstreams with their targets. The form of a plugin is created from the schema of its
 // kind. A key is shown once, when it is made. [Store.Run] records what the plots show, for
 // everything and for the busiest routes; it ends with the process.
 //
 // With Config.Authorize the roles of callers decide: "reader" sees the page, "operator" changes
 // what it shows, and "admin" makes and revokes keys and changes plugins that have secrets.
 // Without it the page has an account of its own, which the first visit creates: with the
-// token, or, where there is none, from this machine. Config.NoAccount has the page answer
+// token, or, without one, from this machine. Config.NoAccount has the page answer
 // this machine without one. Sessions of the account are in memory,
 // end after 30 minutes without use or 12 hours, and belong to one process. Five wrong
 // passwords lock an address out for a while, fifty every client.

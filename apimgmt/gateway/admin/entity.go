@@ -284,7 +284,7 @@ func (t *table) insert(config *entity.Config, e row) error {
 	return nil
 }
 
-// write makes a change and answers with the entity that it has made.
+// write applies a change and answers with the changed entity.
 func (a *API) write(w http.ResponseWriter, r *http.Request, status int, c collection, change func(*entity.Config) (row, error)) error {
 	stored, err := a.store.put(r.Context(), c.table, change)
 	if err != nil {
@@ -294,7 +294,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, status int, c collec
 	return nil
 }
 
-// put makes a change of one entity, and returns it as it is stored. What is wrong with
+// put applies a change of one entity, and returns it as it is stored. What is wrong with
 // it is a *problem.
 func (s *Store) put(ctx context.Context, t *table, change func(*entity.Config) (row, error)) (row, error) {
 	var made row

@@ -41,7 +41,7 @@ func badRequest(format string, args ...any) error {
 	return &problem{status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// schemaViolation is that of one field.
+// schemaViolation returns the schema violation of one field.
 func schemaViolation(name, reason string) error {
 	p := &problem{status: http.StatusBadRequest, Code: codeSchema, Name: "schema violation", Fields: map[string]any{}}
 	p.violate(name, reason)
@@ -67,7 +67,7 @@ func (p *problem) violate(name, reason string) {
 	fields[steps[len(steps)-1]] = reason
 }
 
-// refused makes an error of Kong's of one of the store's, about the entity that was
+// refused creates an error of Kong's of one of the store's, about the entity that was
 // to be written. It returns nil for errors that are not the client's.
 func refused(err error, about row) *problem {
 	found := fieldErrors(err)
@@ -219,7 +219,7 @@ func writeJSON(w http.ResponseWriter, status int, document any) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a client that went away is no error of ours
+	_, _ = w.Write(data) // a client that went away is not an error of this server
 }
 
 // asProblem turns the errors of a handler into Kong's form.

@@ -186,7 +186,7 @@ func TestConfig_Token_cannotBeGuessed(t *testing.T) {
 				show := func(shown, remote string) *httptest.ResponseRecorder {
 					return ask(handler, "GET", "/services", here, remote, map[string]string{"Kong-Admin-Token": shown})
 				}
-				for range 20 { // a request that shows no token is no guess
+				for range 20 { // a request that shows no token is not a guess
 					require.Equal(t, 401, show("", me).Code)
 				}
 				const guesser, reader = "192.0.2.9:40000", "192.0.2.8:40000"

@@ -21,11 +21,11 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-// Config is what an [API] needs.
+// Config configures an [API].
 type Config struct {
 	// Store keeps what is administered. It is required.
 	Store *Store
-	// Token is what every request to the API has to show, in the header field
+	// Token is the token that every request to the API requires, in the header field
 	// Kong-Admin-Token or as a bearer token, and is required for creating the account of the
 	// page where Authorize does not decide on that.
 	// After ten wrong tokens in a row an address may try one more each second, and gets

@@ -121,7 +121,7 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 	}
 }
 
-// frame is what all pages of the gateway show around their content.
+// frame has the parts that all pages of the gateway share.
 type frame struct {
 	shell.Frame
 	// Tabs lead to the lists. There are none for people who have not signed in.

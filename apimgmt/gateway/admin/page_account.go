@@ -85,7 +85,7 @@ func (p accountPages) showSetup(w http.ResponseWriter, r *http.Request) error {
 	return p.part.Show(w, r, http.StatusOK, "setup.html", &view)
 }
 
-// setup creates the account at the first visit: with the token, or, where there is none, from
+// setup creates the account at the first visit: with the token, or, without one, from
 // this machine.
 func (p accountPages) setup(w http.ResponseWriter, r *http.Request) error {
 	name, secret := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("password")

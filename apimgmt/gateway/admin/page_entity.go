@@ -33,11 +33,11 @@ type editView struct {
 	Fields       form.Fields
 	Fingerprint  string
 	Fault        string
-	// ID is that of a new entity, so that sending a form twice makes one.
+	// ID is the ID of a new entity, so that sending a form twice makes one.
 	ID string
 	// Name is the kind of a plugin, Summary what it does.
 	Name, Summary string
-	// Raw says that the configuration of a plugin is shown as JSON, OnlyRaw that there is no
+	// Raw reports whether the configuration of a plugin is shown as JSON, OnlyRaw whether there is no
 	// other form of it.
 	Raw, OnlyRaw bool
 	// Locked says why the caller cannot change the entity. Empty means that the caller can.
@@ -405,7 +405,7 @@ func (p *pages) showDelete(t *table) httpapi.HandlerFunc {
 			return err
 		}
 		l := newLister(config).describeRow(e)
-		v := deleteView{Entity: &l, Verb: createVerb(t.kind), Back: t.back(e), Consequence: consequence(t.kind)}
+		v := deleteView{Entity: &l, Verb: deleteVerb(t.kind), Back: t.back(e), Consequence: consequence(t.kind)}
 		list := t.plural
 		if owner := ownerKind(t.kind); owner != "" {
 			list = tableFor(owner).plural
@@ -418,8 +418,8 @@ func (p *pages) showDelete(t *table) httpapi.HandlerFunc {
 	}
 }
 
-// createVerb is what people do to an entity that goes.
-func createVerb(kind entity.Kind) string {
+// deleteVerb is the verb for deleting an entity.
+func deleteVerb(kind entity.Kind) string {
 	if kind == entity.KindKey {
 		return "Revoke"
 	}
@@ -444,7 +444,7 @@ func (p *pages) delete(t *table) httpapi.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return p.see(w, r, back, createVerb(t.kind)+"d "+kindNoun(t.kind)+" “"+label+"”")
+		return p.see(w, r, back, deleteVerb(t.kind)+"d "+kindNoun(t.kind)+" “"+label+"”")
 	}
 }
 

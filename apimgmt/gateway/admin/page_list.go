@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// perPage is how many entities a page of a list has.
+// perPage is the number of entities that a page of a list has.
 const perPage = 100
 
 // listed is an entity in a list.
@@ -33,7 +33,7 @@ type listView struct {
 	Page, Last   int
 	// Previous and Next lead to the pages beside it. Empty means that there is none.
 	Previous, Next string
-	// Hint says what entities of the kind are for, where there are none.
+	// Hint describes the purpose of the kind on an empty list.
 	Hint string
 }
 
@@ -83,7 +83,7 @@ func (l listed) matches(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// lister makes rows of lists. It knows the names of what entities refer to.
+// lister creates rows of lists. It knows the names of what entities refer to.
 type lister struct {
 	labels  map[string]string // by id
 	keys    map[string]int    // of consumers, by id
@@ -155,7 +155,7 @@ func (of *lister) describeRow(e row) listed {
 	return l
 }
 
-// purpose says what entities of a kind are for.
+// purpose describes the purpose of a kind.
 func purpose(kind entity.Kind) string {
 	switch kind {
 	case entity.KindService:

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openRoute makes a route and returns its id.
+// openRoute creates a route and returns its id.
 func openRoute(c *client) string {
 	c.do("POST", "/routes", object{"name": "r", "paths": []string{"/r"}}, 201)
 	return c.do("GET", "/routes/r", nil, 200)["id"].(string)

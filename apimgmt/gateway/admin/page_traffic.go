@@ -15,7 +15,7 @@ import (
 // route, over a range.
 type trafficPlot struct {
 	history.Plot
-	// Prefix is that of the names of the series.
+	// Prefix is the prefix of the names of the series.
 	Prefix string `json:"prefix"`
 	// Routes are those that were the busiest, with what they had in the range.
 	Routes []routeWindow `json:"routes"`
@@ -31,14 +31,14 @@ type routeWindow struct {
 	Route    string   `json:"route"` // its name
 	Service  string   `json:"service"`
 	Requests float64  `json:"requests"`
-	Rate     float64  `json:"rate"` // requests a second, over the last ten
+	Rate     float64  `json:"rate"` // requests per second, over the last ten
 	Client   float64  `json:"4xx"`
 	Server   float64  `json:"5xx"`
 	P50      *float32 `json:"p50"` // milliseconds, null without a request, as P99 is
 	P99      *float32 `json:"p99"`
 }
 
-// shownUpstreams is how many upstreams the page of the traffic lists.
+// shownUpstreams is the number of upstreams that the page of the traffic lists.
 const shownUpstreams = 50
 
 // history answers with the plots of a range.
@@ -64,7 +64,7 @@ func (p *pages) history(w http.ResponseWriter, r *http.Request) error {
 	return httpapi.WriteJSON(w, made)
 }
 
-// shownFailures is how many requests that have failed the page of the traffic lists.
+// shownFailures is the number of failed requests that the page of the traffic lists.
 const shownFailures = 50
 
 // failures returns the last requests that have failed: all, or those of a route.
@@ -123,7 +123,7 @@ type overviewView struct {
 	// Empty reports that the gateway serves nothing.
 	Empty     bool
 	Upstreams []upstreamView
-	// More is how many upstreams are not listed.
+	// More is the number of upstreams that are not listed.
 	More int
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// ErrRecord means that what is stored is no configuration: it is damaged, or was
+// ErrRecord means that what is stored is not a configuration: it is damaged, or was
 // written by a later version.
 var ErrRecord = errors.New("admin: stored configuration cannot be read")
 
@@ -145,7 +145,7 @@ func (r *record) save(ctx context.Context, config entity.Config, old head, prev 
 	return h, revision, nil
 }
 
-// point makes a text the configuration. The revision prev is of before the first piece of the text
+// point replaces the configuration by a text. The revision prev is of before the first piece of the text
 // was written: the sweeper counts on that.
 func (r *record) point(ctx context.Context, h head, prev storage.Revision) (storage.Revision, error) {
 	data, err := json.Marshal(h)

@@ -19,7 +19,7 @@ import (
 // was being made. Nothing was changed; try again.
 var ErrBusy = errors.New("admin: configuration is being changed by others")
 
-// StoreConfig is what a [Store] is made of.
+// StoreConfig configures a [Store].
 type StoreConfig struct {
 	// Gateway serves the configuration. It is required, and its configuration is the
 	// store's from then on: what others apply to it is lost at the next change.
@@ -156,13 +156,11 @@ func (s *Store) Config(ctx context.Context) (entity.Config, error) {
 // Kinds returns the names of the plugins that configurations may have.
 func (s *Store) Kinds(ctx context.Context) ([]string, error) { return s.gateway.Kinds(), ctx.Err() }
 
-// Change replaces the configuration by what change makes of it, which is stored
-// and then served. Changes are made one after the other; change is called again if
-// another process was quicker. Its error is returned, and leaves everything as it
-// was. Times of creation and of change are the store's.
+// Change replaces the configuration by the result of change, which is stored and then
+// served. Changes are applied one after the other; change is called again if another process
+// was faster. Its error is returned, and changes nothing. Times of creation and of change are the store's.
 //
-// An error of the documents leaves open whether the change was made, as with any
-// lost connection; what they have is what is served, at the latest at the next use.
+// After an error of the documents the outcome is unknown, as with any lost connection: what they have is what is served, at the latest at the next use.
 func (s *Store) Change(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
 	_, err := s.change(ctx, change)
 	return err
@@ -202,7 +200,7 @@ func (s *Store) edit(ctx context.Context, change func(entity.Normal) (entity.Nor
 	return s.state.Load(), nil
 }
 
-// try makes a change once. The caller has the turn.
+// try applies a change once. The caller has the turn.
 func (s *Store) try(ctx context.Context, change func(entity.Normal) (entity.Normal, error)) error {
 	now := s.state.Load()
 	next, err := change(now.normal)

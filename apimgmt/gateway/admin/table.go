@@ -17,7 +17,7 @@ type table struct {
 
 	// rows lists the entities of a configuration; the rows lead into it.
 	rows func(*entity.Config) iter.Seq[row]
-	// blank makes an entity of the kind.
+	// blank creates an entity of the kind.
 	blank func() row
 	// add appends a copy of an entity.
 	add func(*entity.Config, row)
@@ -154,7 +154,7 @@ func (r row) label() string {
 	return cmp.Or(r.name(), r.meta().ID)
 }
 
-// ref returns the field that refers to an entity of a kind; nil if there is none.
+// ref returns the field that refers to an entity of a kind; nil if none exists.
 func (r row) ref(kind entity.Kind) **entity.Ref {
 	switch e := r.entity.(type) {
 	case *entity.Route:

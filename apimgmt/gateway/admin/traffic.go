@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/internal/history"
 )
 
-// plotted is how many routes are recorded by themselves: the busiest. Those that were before
+// plotted is the number of routes that are recorded by themselves: the busiest. Those that were before
 // them are kept as long as there is space for twice as many.
 const plotted = 20
 

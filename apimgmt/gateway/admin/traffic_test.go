@@ -90,7 +90,7 @@ func TestStore_Run_recordsTheTraffic(t *testing.T) {
 		require.Equal(t, "request-termination", bad.Failures[0].Plugin)
 		require.InDelta(t, 10, sum(bad, "4xx"), .01)
 
-		// What a route had stays counted when it goes, and is no burst.
+		// What a route had stays counted when it goes, and is not a burst.
 		require.NoError(t, store.Publish(ctx, "a", entity.Config{}))
 		time.Sleep(5 * time.Second)
 		require.InDelta(t, 53, sum(shown(""), "requests"), .01)

@@ -27,16 +27,16 @@ type Config struct {
 	Token string
 	// File keeps the last configuration, with its secrets. Its folder exists.
 	File string
-	// Interval is how often the control plane is asked, in the mean: pauses differ by up to a
+	// Interval is the mean interval between two requests to the control plane: pauses differ by up to a
 	// tenth. Zero means 2 seconds.
 	Interval time.Duration
-	// HTTPClient makes the requests. Nil means one of its own.
+	// HTTPClient sends the requests. Nil means one of its own.
 	HTTPClient *http.Client
 	// Logger receives changes, failures and refused configurations. Nil is silent.
 	Logger *slog.Logger
 }
 
-// fetchTime is how long an answer of the control plane may take.
+// fetchTime is the longest time that an answer of the control plane may take.
 const fetchTime = 30 * time.Second
 
 // Follower has a gateway serve the configuration of its control plane. Make one with [New]. It is
@@ -57,11 +57,11 @@ type Follower struct {
 	saved  time.Time // what the file says of when the configuration was current
 }
 
-// State is how a [Follower] does.
+// State is the state of a [Follower].
 type State struct {
-	// Serving is whether there is a configuration at all.
+	// Serving reports whether there is a configuration at all.
 	Serving bool
-	// Current is when the control plane last said that the configuration is the one to serve.
+	// Current is the time at which the control plane last said that the configuration is the one to serve.
 	// Zero means never.
 	Current time.Time
 	// Unreachable is why the control plane did not answer when it was last asked; nil if it did.

@@ -14,7 +14,7 @@ import (
 	"github.com/iotenablers/enablers/internal/httpclient"
 )
 
-// maxSnapshot is how long an answer of the control plane may be, in bytes.
+// maxSnapshot is the greatest length of an answer of the control plane, in bytes.
 const maxSnapshot = 256 << 20
 
 // source is the Admin API of a control plane.

@@ -23,10 +23,10 @@ type CountsConfig struct {
 	// nothing else; see storage.Prefixed. Nil means that there are none: the gateway then counts
 	// for itself, also for plugins with the policy cluster.
 	Documents storage.Documents
-	// Interval is how often a gateway adds what it has counted to what is stored. Zero means
+	// Interval is the time between two exchanges of counts with the store. Zero means
 	// one second.
 	Interval time.Duration
-	// Default says that plugins whose configuration names no policy have the policy cluster.
+	// Default reports whether plugins whose configuration names no policy have the policy cluster.
 	// False means local.
 	Default bool
 	// Logger receives outages of the documents. Nil is silent.
@@ -45,7 +45,7 @@ type CountsConfig struct {
 // knows. It adds those counts afterwards, as far as the windows go on and the plugin was not
 // changed meanwhile.
 //
-// Make them with [NewCounts], and run them beside the gateway. They are safe for concurrent use.
+// [NewCounts] creates them; run them beside the gateway. They are safe for concurrent use.
 type Counts struct {
 	config CountsConfig
 	most   int64 // callers of a plugin that are stored

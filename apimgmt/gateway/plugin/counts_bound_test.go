@@ -17,7 +17,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// compiled makes a plugin rate-limiting over counts.
+// compiled creates a plugin rate-limiting over counts.
 func compiled(t *testing.T, counts *Counts, config string) gateway.Plugin {
 	t.Helper()
 	made, err := rateLimitingWith(counts).Compile(gateway.Setup{ID: "plugin", Config: []byte(config)})

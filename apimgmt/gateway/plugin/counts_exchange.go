@@ -27,12 +27,12 @@ type share struct {
 	revision storage.Revision // 0 if nothing was read yet
 	stored   countsDocument
 	pending  pendingWrite
-	// contended is whether another gateway counts the caller as well: what was written last is
+	// contended reports whether another gateway counts the caller as well: what was written last is
 	// then most probably replaced, and reading first saves a write that is refused.
 	contended bool
 }
 
-// pendingWrite is a write whose outcome is not known. Its mark is empty if there is none.
+// pendingWrite is a write whose outcome is not known. Its mark is empty if none exists.
 type pendingWrite struct {
 	mark         string
 	begins, sent [len(periods)]int64
@@ -47,7 +47,7 @@ const (
 // countsDocument is how the counts of one caller of one plugin are stored.
 type countsDocument struct {
 	Windows []countedWindow `json:"windows"`
-	// Mark is that of the last writer, who may not have got the answer.
+	// Mark is the mark of the last writer, which may not have got the answer.
 	Mark string `json:"mark"`
 }
 

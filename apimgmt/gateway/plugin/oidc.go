@@ -230,7 +230,7 @@ func hasHTTP(address string) bool {
 	return err == nil && parsed.Scheme == "http"
 }
 
-// compile makes a plugin.
+// compile creates a plugin.
 func (v *verifiers) compile(setup gateway.Setup) (gateway.Plugin, error) {
 	c, skip, err := decodeOIDC(setup)
 	if err != nil {

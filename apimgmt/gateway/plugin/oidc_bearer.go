@@ -61,7 +61,7 @@ func (p *oidcPlugin) access(x *gateway.Exchange) *gateway.Answer {
 }
 
 // bearer returns the token of an Authorization field (RFC 6750, 2.1). found is
-// false if there is none; ok is false if there are several fields, of which a
+// false if none exists; ok is false if there are several fields, of which a
 // service might read another one.
 func bearer(fields []string) (token string, found, ok bool) {
 	switch len(fields) {
@@ -198,7 +198,7 @@ func (p *oidcPlugin) refuse(status int, code, description string) *gateway.Answe
 	}}
 }
 
-// caller is what is made of claims for each request.
+// caller is the caller of a request, derived from claims.
 type caller struct {
 	claims     *oidc.Claims
 	userinfo   []string // the value of X-Userinfo

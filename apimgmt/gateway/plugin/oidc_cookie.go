@@ -54,7 +54,7 @@ func cookie(x *gateway.Exchange, name, value string, age time.Duration) string {
 	return made.String()
 }
 
-// get returns a cookie; empty if there is none, or more than one.
+// get returns a cookie; empty if none exists, or more than one.
 func get(x *gateway.Exchange, name string) string {
 	found := x.Request().CookiesNamed(name)
 	if len(found) != 1 {

@@ -33,7 +33,7 @@ type pending struct {
 	// Path is where it comes back to, and Back where it goes on.
 	Path string `json:"path"`
 	Back string `json:"back"`
-	// Until is when it has expired, in seconds since 1970.
+	// Until is the time at which it expires, in seconds since 1970.
 	Until int64 `json:"until"`
 }
 

@@ -18,7 +18,7 @@ type session struct {
 	Access  string `json:"a"`
 	Refresh string `json:"r,omitempty"`
 	ID      string `json:"i"`
-	// Expires is when the access token does, and Until when the session ends, in
+	// Expires is the time at which the access token expires, and Until when the session ends, in
 	// seconds since 1970. Begun is the time of the login.
 	Expires int64 `json:"e"`
 	Until   int64 `json:"u"`
@@ -32,7 +32,7 @@ const (
 	sessionEdge = 5 * time.Second
 )
 
-// newSession makes a session of tokens. The one before is nil at a login.
+// newSession creates a session of tokens. The one before is nil at a login.
 func newSession(tokens *oidc.Tokens, before *session, now time.Time) *session {
 	s := &session{Access: tokens.Access, Refresh: tokens.Refresh, ID: tokens.ID, Expires: tokens.Expires.Unix(), Begun: now.Unix()}
 	if before != nil {

@@ -36,7 +36,7 @@ type verifierKey struct {
 // sharedVerifier is what plugins share.
 type sharedVerifier struct {
 	verifier *oidc.Verifier
-	client   *oidc.Client // for logins; nil if there are none
+	client   *oidc.Client // for logins; nil if none exist
 	renewals renewals
 	http     *http.Client // of its own, or nil
 	users    int          // guarded by verifiers.mu

@@ -19,7 +19,7 @@ import (
 // that are refused do not count. Counts are kept in memory for the 100,000 clients of a plugin
 // that have called last. With the policy local they are exact for this gateway; with cluster
 // they are shared with other gateways, see [Counts] for what that bounds. Each gateway counts
-// windows of a second for itself.
+// windows of one second for itself.
 //
 //	second, minute, hour, day, month, year  how many requests; at least one is required
 //	limit_by             consumer (the default), credential, ip, service, header or path; what has no
@@ -228,7 +228,7 @@ func (c *rateLimiting) head(x *gateway.Exchange) {
 	set("Ratelimit-Reset", c.limits[least].reset(x.Received()))
 }
 
-// limit is how many requests are allowed in a window.
+// limit is the number of requests that are allowed in a window.
 type limit struct {
 	period int // 0 is a second, 5 a year
 	most   int64

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// mostClients is how many clients one plugin keeps count of.
+// mostClients is the number of clients that one plugin keeps count of.
 const mostClients = 100_000
 
 // counter counts requests of clients in windows. Clients are known by two hashes

@@ -11,7 +11,7 @@ import (
 )
 
 // RequestSizeLimiting is the kind "request-size-limiting": it refuses requests
-// with a body that is too long. A body of unknown length is passed on as it comes,
+// with a body that is too long. A body of unknown length is passed on as it arrives,
 // and the request is cut off when it turns out too long, so that nothing is
 // buffered.
 //

@@ -217,7 +217,7 @@ func withResponse(operation json.RawMessage) (_ json.RawMessage, field string, e
 	return text, "definition", err
 }
 
-// load makes a document of an operation. Its path stands for any: path parameters
+// load creates a document of an operation. Its path stands for any: path parameters
 // are those that the operation has.
 func load(operation, components json.RawMessage) (*routers.Route, error) {
 	var named struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway"
 )
 
-// Options say what is on a [Stage].
+// Options configure a [Stage].
 type Options struct {
 	// Kinds are the kinds that are installed.
 	Kinds []gateway.Kind
@@ -74,7 +74,7 @@ func NewStage(t testing.TB, options Options) *Stage {
 	return s
 }
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	// Status, Header and Body are those of the response.
 	Status int

@@ -23,7 +23,7 @@ import (
 
 // Subject is a kind and its configurations for the suite.
 type Subject struct {
-	// Kind is what is tested.
+	// Kind is the kind under test.
 	Kind gateway.Kind
 	// Valid are configurations that compile, as JSON. There is at least one.
 	Valid []string
@@ -187,7 +187,7 @@ func (s *Stage) try(i int) error {
 	return nil
 }
 
-// patience is how long what Compile has started may take to end.
+// patience is the longest time that what Compile has started may take to end.
 const patience = 30 * time.Second
 
 func leavesNothing(t *testing.T, s Subject) {

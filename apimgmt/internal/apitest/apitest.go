@@ -115,7 +115,7 @@ func Transforming(c *apimgmt.Config) {
 	c.Gateway = apimgmt.NewMemoryGateway([]string{"cors", "deprecation", "request-transformer"})
 }
 
-// Answer is what the publisher said.
+// Answer is an answer of the publisher.
 type Answer struct {
 	Status int
 	Header http.Header

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
-// syntaxError marks text that is no JSON at all.
+// syntaxError marks text that is not JSON at all.
 type syntaxError struct{ err error }
 
 func (e syntaxError) Error() string { return e.err.Error() }
@@ -22,7 +22,7 @@ func isSyntax(err error) bool {
 	return errors.As(err, &s)
 }
 
-// jsonReader makes a tree of the tokens of a decoder.
+// jsonReader creates a tree of the tokens of a decoder.
 type jsonReader struct {
 	data   []byte
 	tokens *json.Decoder

@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/position"
 )
 
-// Kind is what a value of JSON is.
+// Kind is the kind of a JSON value.
 type Kind int
 
 // The kinds of values. The zero value is a null.
@@ -64,7 +64,7 @@ type Member struct {
 	Value *Node
 }
 
-// Get returns the value of a member, and nil if there is none or the node is nil
+// Get returns the value of a member, and nil if none exists or the node is nil
 // or no object.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
@@ -122,7 +122,7 @@ func (n *Node) Parent() *Node {
 	return n.parent
 }
 
-// Resolve returns the value at a JSON pointer, and false if there is none.
+// Resolve returns the value at a JSON pointer, and false if none exists.
 func (n *Node) Resolve(pointer string) (*Node, bool) {
 	if pointer == "" {
 		return n, true

@@ -10,11 +10,11 @@ import (
 
 // Limits bound a document. Zero fields mean the defaults.
 type Limits struct {
-	// Bytes is how long the text may be; 8 MiB.
+	// Bytes is the greatest length of the text; 8 MiB.
 	Bytes int
-	// Depth is how deep values may be within each other; 100.
+	// Depth is the greatest depth of nested values; 100.
 	Depth int
-	// Values is how many values there may be, aliases of YAML counted as often as
+	// Values is the greatest number of values, aliases of YAML counted as often as
 	// they are used; 500000. Text with more marks that could begin a value than
 	// four times as many is not even parsed.
 	Values int
@@ -40,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Format is how a document is written.
+// Format is the format of a document.
 type Format int
 
 // The formats. The zero value is JSON.

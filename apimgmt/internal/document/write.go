@@ -121,7 +121,7 @@ func stringNode(s string) *yaml.Node {
 	return made
 }
 
-// Marshal makes a tree of a value, by way of its JSON.
+// Marshal creates a tree of a value, by way of its JSON.
 func Marshal(value any) (*Node, error) {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -52,7 +52,7 @@ func yamlError(err error) error {
 	return &position.Error{Err: errors.New(message)}
 }
 
-// yamlReader makes a tree of the nodes of the parser, in which aliases are
+// yamlReader creates a tree of the nodes of the parser, in which aliases are
 // replaced by copies.
 type yamlReader struct {
 	budget  budget

@@ -22,11 +22,11 @@ const (
 	argonKey    = 32
 )
 
-// Longest is how long a password may be, in bytes, which bounds the work before the
+// Longest is the greatest length of a password, in bytes, which bounds the work before the
 // hash.
 const Longest = 1024
 
-// Hasher hashes passwords, two at a time, since each takes 19 MiB of memory. It is made
+// Hasher hashes passwords, two at a time, since each takes 19 MiB of memory. It is created
 // with New and is safe for concurrent use.
 type Hasher struct {
 	turns chan struct{}

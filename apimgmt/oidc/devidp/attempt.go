@@ -13,7 +13,7 @@ import (
 
 const (
 	attemptPrefix = "attempts/"
-	// unknownNames is how many documents stand for names that are no user's.
+	// unknownNames is the number of documents for names that are not a user's.
 	unknownNames = 64
 )
 

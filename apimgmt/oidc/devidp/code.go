@@ -17,7 +17,7 @@ import (
 const (
 	codeTTL  = time.Minute
 	maxCodes = 10_000 // of one instance
-	// removedCodes is how many old ones a login deletes: more than it makes.
+	// removedCodes is the number of old codes that a login deletes: more than it creates.
 	removedCodes = 4
 	codePrefix   = "code/"
 	// codeSweep is how often an instance looks for codes that another one has left.

@@ -34,8 +34,8 @@ const (
 // Config configures a [Provider]. BaseURL, Realm
 // and Documents are required.
 type Config struct {
-	// BaseURL is where users and programs find it, with the path that stands
-	// before /realms: "http://127.0.0.1:8999/auth".
+	// BaseURL is the address of the provider, with the path that precedes
+	// /realms: "http://127.0.0.1:8999/auth".
 	BaseURL string
 	// Realm has the users, and the clients that they log in from.
 	Realm Realm
@@ -43,12 +43,12 @@ type Config struct {
 	// Providers with the same BaseURL and Realm may share it, in as many processes.
 	Documents storage.Documents
 
-	// AccessTTL is how long access and ID tokens are good. 0 means 5 minutes.
+	// AccessTTL is the lifetime of access and ID tokens. 0 means 5 minutes.
 	AccessTTL time.Duration
-	// Sessions is how many logins are kept. 0 means 10,000. Providers that share Documents
+	// Sessions is the number of logins that are kept. 0 means 10,000. Providers that share Documents
 	// may keep more for ten minutes.
 	Sessions int
-	// TokensPerSecond is how many requests for tokens and logins an address
+	// TokensPerSecond is the number of requests for tokens and logins that an address
 	// may make in the long run, ten times as many at once. 0 means 20, negative
 	// means any number. After 10 wrong passwords for a user, and 50 from an
 	// address, each further attempt has to wait, up to 15 minutes. Of Providers that share
@@ -77,10 +77,10 @@ type Realm struct {
 type Client struct {
 	// ID is its name, client_id.
 	ID string
-	// Public says that it cannot keep a secret: a page, or a program on the
+	// Public reports whether it cannot keep a secret: a page, or a program on the
 	// machine of a user. It must use PKCE.
 	Public bool
-	// Secret is that of a client that is not public. Empty means one that is
+	// Secret is the secret of a client that is not public. Empty means one that is
 	// generated at the first start, and kept.
 	Secret string
 	// BaseURL is where it is. Its origin may request tokens from a browser, and

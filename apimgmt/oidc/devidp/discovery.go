@@ -41,7 +41,7 @@ func (h *handler) discovery(w http.ResponseWriter, _ *http.Request) error {
 const certsWait = time.Second
 
 // certs answers GET …/certs with the keys (RFC 7517 section 5).
-// What another instance has made is among them: a verifier that comes has seen a key
+// Keys that another instance has created are among them: a verifier has seen a key
 // that it does not know. While the store is away they are those that were last read, and
 // come before the verifier gives up.
 func (h *handler) certs(w http.ResponseWriter, r *http.Request) error {

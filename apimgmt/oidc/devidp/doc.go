@@ -41,7 +41,7 @@
 // # Bounds
 //
 // Sessions, codes and counters of attempts are bounded in number; the oldest
-// give way. After several wrong passwords a user, and an address, has to wait,
+// are removed. After several wrong passwords a user, and an address, has to wait,
 // for longer each time. Hashing a password takes 19 MiB and happens twice at a
 // time at most. A name that does not exist takes as long as one that does, and
 // gets the same answer.

@@ -21,7 +21,7 @@ const (
 // in the store as well, see attempts, and what the guard has of a user besides is what is
 // under way.
 type guard struct {
-	rate float64 // requests a second, negative for any number
+	rate float64 // requests per second, negative for any number
 
 	mu    sync.Mutex
 	known map[string]*list.Element
@@ -85,7 +85,7 @@ func (g *guard) adopt(user string, stored attempts, now time.Time) {
 	}
 }
 
-// done says that an attempt that was begun is over, and what came of it is stored.
+// done ends an attempt. Its result has been stored.
 func (g *guard) done(user string, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,7 +16,7 @@ var pageText string
 //go:embed page.css
 var pageStyle []byte
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Realm, Style string
 	Action, Seal        string // of the form, if there is one

@@ -22,7 +22,7 @@ import (
 
 const longestPassword = password.Longest
 
-// Provider is an identity provider for development. It is made with [Open] and
+// Provider is an identity provider for development. It is created with [Open] and
 // safe for concurrent use.
 type Provider struct {
 	config  Config
@@ -200,7 +200,7 @@ func (p *Provider) write(ctx context.Context, key string, old storage.Document, 
 	return err
 }
 
-// Issuer is what tokens say as iss, and the address of the realm.
+// Issuer is the value of iss in tokens, and the address of the realm.
 func (p *Provider) Issuer() string { return p.issuer }
 
 // Issued returns what this Open generated, to be shown to the operator.

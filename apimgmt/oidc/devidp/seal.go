@@ -19,7 +19,7 @@ type request struct {
 	Challenge string `json:"challenge,omitempty"`
 }
 
-// formTTL is how long a page that was shown may be sent back.
+// formTTL is the lifetime of a page that was shown.
 const formTTL = 30 * time.Minute
 
 // sealForm puts what a page must send back into a hidden field. It holds for the

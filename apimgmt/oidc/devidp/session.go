@@ -20,7 +20,7 @@ import (
 
 const (
 	sessionPrefix = "session/"
-	maxGrants     = 32 // of one session, the oldest give way
+	maxGrants     = 32 // of one session, the oldest are removed
 )
 
 // errNoSession is returned for a session that has ended.
@@ -57,7 +57,7 @@ func (s *session) grant(id string) *grant {
 	return &s.Grants[i]
 }
 
-// recount is how often the sessions of other instances are counted.
+// recount is the interval at which the sessions of other instances are counted.
 const recount = 10 * time.Minute
 
 // book keeps the sessions, a bounded number, and is safe for concurrent use, also by several
@@ -143,7 +143,7 @@ func (b *book) over(s *session, now time.Time) bool {
 	return now.Sub(s.Used) >= sessionIdle || now.Sub(s.Created) >= sessionMax
 }
 
-// ends is when a session does unless it is used again.
+// ends is the time at which a session ends unless it is used again.
 func (b *book) ends(s *session) time.Time {
 	idle, last := s.Used.Add(sessionIdle), s.Created.Add(sessionMax)
 	if idle.Before(last) {

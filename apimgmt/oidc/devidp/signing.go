@@ -21,7 +21,7 @@ import (
 const (
 	signingKey = "signing" // the document
 	keyBits    = 2048
-	// overlap is how long a key that signs no more is published: longer than
+	// overlap is the time for which a key that signs no more is published: longer than
 	// any token it signed is good, and than a session lasts by default, so that
 	// its ID token still logs out.
 	overlap = 12 * time.Hour
@@ -69,8 +69,8 @@ type ringDocument struct {
 	Secret []byte   `json:"secret"`
 }
 
-// openRing reads the keys, or makes the first. Of several instances that open it at once, one
-// makes them.
+// openRing reads the keys, or creates the first. Of several instances that open it at once, one
+// creates them.
 func openRing(ctx context.Context, docs storage.Documents) (*ring, error) {
 	r := &ring{docs: docs, asking: make(chan struct{}, 1)}
 	err := r.reread(ctx)
@@ -160,8 +160,8 @@ func newSigner(now time.Time) (signer, error) {
 	return signer{Key: jose.JSONWebKey{Key: private, KeyID: rand.Text(), Algorithm: string(jose.RS256), Use: "sig"}, Created: now}, nil
 }
 
-// rotate makes a new key that signs from now on, unless another instance has made one that is
-// younger than least: zero makes one in any case. Old ones are dropped when their time is over.
+// rotate creates a new key that signs from now on, unless another instance has created one that is
+// younger than least: zero creates one in any case. Old ones are dropped when their time is over.
 func (r *ring) rotate(ctx context.Context, least time.Duration) error {
 	added, err := newSigner(time.Now())
 	if err != nil {
@@ -245,12 +245,12 @@ func (r *ring) public(now time.Time) jose.JSONWebKeySet {
 	return set
 }
 
-// sign makes a token with the current key.
+// sign creates a token with the current key.
 func (r *ring) sign(ctx context.Context, claims any) (string, error) {
 	return signed(jose.SigningKey{Algorithm: jose.RS256, Key: r.current(ctx, time.Now())}, claims)
 }
 
-// seal makes a token that only this provider reads.
+// seal creates a token that only this provider reads.
 func (r *ring) seal(claims any) (string, error) {
 	return signed(jose.SigningKey{Algorithm: jose.HS512, Key: r.now().Secret}, claims)
 }
@@ -271,7 +271,7 @@ func signed(with jose.SigningKey, claims any) (string, error) {
 	return object.CompactSerialize()
 }
 
-// errToken is returned for what is no token of ours.
+// errToken is returned for what is not a token of this provider.
 var errToken = errors.New("devidp: not a token of this provider")
 
 // open reads a token of sign into claims, and checks nothing but the signature. A key that is

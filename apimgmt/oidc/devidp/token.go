@@ -88,7 +88,7 @@ func scopedProfile(user account, scope string) profile {
 	return p
 }
 
-// issue makes the tokens of a grant, whose refresh token is the one that it
+// issue creates the tokens of a grant, whose refresh token is the one that it
 // names.
 func (p *Provider) issue(ctx context.Context, client Client, user account, s *session, g grant) (*tokens, error) {
 	now := time.Now()
@@ -125,7 +125,7 @@ func (p *Provider) issue(ctx context.Context, client Client, user account, s *se
 	return answer, nil
 }
 
-// issueService makes the token of a client for itself.
+// issueService creates the token of a client for itself.
 func (p *Provider) issueService(ctx context.Context, client Client, scope string) (*tokens, error) {
 	now := time.Now()
 	access, err := p.ring.sign(ctx, claims{

@@ -45,9 +45,9 @@ func (t trusting) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	t.CookieJar.SetCookies(u, cookies)
 }
 
-// Page is what the browser shows.
+// Page is the page that the browser shows.
 type Page struct {
-	// Status is that of the answer.
+	// Status is the status of the answer.
 	Status int
 	// URL is where it came from, or, for a redirect away from the identity
 	// provider, where that leads.

@@ -22,9 +22,9 @@ import (
 type Realm struct {
 	// Issuer is the address of the realm.
 	Issuer string
-	// Secret is that of private-backend, GatewaySecret that of kong.
+	// Secret is the secret of private-backend, GatewaySecret that of kong.
 	Secret, GatewaySecret string
-	// Password is that of all users.
+	// Password is the password of all users.
 	Password string
 	// Portal is the base address of public-frontend. Nothing need be there.
 	Portal string

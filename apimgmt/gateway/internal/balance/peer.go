@@ -9,7 +9,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// Outcome is how a request to a peer has ended, as far as it says something of
+// Outcome is the outcome of a request to a peer, as far as it says something of
 // the peer's health.
 type Outcome int
 
@@ -39,7 +39,7 @@ type Peer struct {
 // counts are the events since the last one of the other sort.
 type counts struct{ successes, httpFailures, tcpFailures, timeouts int }
 
-// NewPeer makes a peer that is in no pool.
+// NewPeer creates a peer that is in no pool.
 func NewPeer(address, host string) *Peer {
 	p := &Peer{Address: address, Host: host, onHTTP: address, onHTTPS: address}
 	short, port := strings.TrimSuffix(address, ":80"), ":80"
@@ -82,7 +82,7 @@ func (p *Peer) Begin() { p.active.Add(1) }
 // End counts a request out that Begin has counted.
 func (p *Peer) End() { p.active.Add(-1) }
 
-// Active is how many requests are in flight.
+// Active is the number of requests that are in flight.
 func (p *Peer) Active() int64 { return p.active.Load() }
 
 // Report counts an event by two rules, and changes the peer's health when one of

@@ -34,8 +34,8 @@ type member struct {
 	weight int
 }
 
-// New makes a pool of the targets with a weight above zero. Peers of previous,
-// which may be nil, keep their health; previous itself is returned if it is made of
+// New creates a pool of the targets with a weight above zero. Peers of previous,
+// which may be nil, keep their health; previous itself is returned if it is created from
 // the same. Errors name the target.
 func New(spec entity.Upstream, targets []entity.Target, previous *Pool) (*Pool, error) {
 	if previous != nil && reflect.DeepEqual(spec, previous.spec) && reflect.DeepEqual(targets, previous.targets) {
@@ -94,10 +94,10 @@ func parseTarget(target string) (address, host string, err error) {
 	return net.JoinHostPort(host, port), host, nil
 }
 
-// Spec returns the upstream that the pool was made of.
+// Spec returns the upstream that the pool was created from.
 func (p *Pool) Spec() entity.Upstream { return p.spec }
 
-// Peer returns the peer of an address; nil if there is none. The pool may be nil.
+// Peer returns the peer of an address; nil if none exists. The pool may be nil.
 func (p *Pool) Peer(address string) *Peer {
 	if p == nil {
 		return nil

@@ -164,7 +164,7 @@ func (c *conn) writeHead(r *Request) {
 	_, _ = w.WriteString("\r\n\r\n")
 }
 
-// writeBody sends the body piece by piece, as it comes.
+// writeBody sends the body piece by piece, as it arrives.
 func (c *conn) writeBody(r *Request, up *upload) error {
 	out := io.Writer(c.w)
 	var chunks io.WriteCloser

@@ -4,7 +4,7 @@ package h1
 
 import "net"
 
-// Reuses is whether connections are used for more than one request here. Without a
+// Reuses reports whether connections are used for more than one request here. Without a
 // look into them it is unknown whether a service has sent an unsolicited response, which
 // would pass for the next response.
 const Reuses = false

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Reuses is whether connections are used for more than one request here.
+// Reuses reports whether connections are used for more than one request here.
 const Reuses = true
 
 // probe looks whether a connection that should be idle is.

@@ -17,11 +17,11 @@ import (
 // field is a header field.
 type field struct{ name, value string }
 
-// Response is what came back. It must be closed, and not be used after that.
+// Response is the response of a service. It must be closed, and not be used after that.
 type Response struct {
 	// Status is the HTTP status, Minor the second digit of the version.
 	Status, Minor int
-	// Length is that of the body, or -1 if it is unknown.
+	// Length is the length of the body, or -1 if it is unknown.
 	Length int64
 
 	conn     *conn
@@ -29,7 +29,7 @@ type Response struct {
 	chunked  bool
 	last     bool    // no other response follows on the connection
 	ended    bool    // the body was read to its end
-	up       *upload // of the body of the request; nil if there is none
+	up       *upload // of the body of the request; nil if none exists
 	stop     func() bool
 	trailers []field
 }

@@ -17,7 +17,7 @@ import (
 type Transport struct {
 	// Dial connects to a host and port.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// MaxIdle is how many connections to one address are kept, for IdleTimeout.
+	// MaxIdle is the number of connections to one address that are kept, for IdleTimeout.
 	MaxIdle     int
 	IdleTimeout time.Duration
 	// MaxHeader bounds the header of a response, in bytes.
@@ -33,9 +33,9 @@ type Transport struct {
 	closed bool
 }
 
-// Request is what is sent.
+// Request is a request to a service.
 type Request struct {
-	// Address is where the service is, as host and port.
+	// Address is the address of the service, as host and port.
 	Address string
 	// Method, Target and Host go into the first two lines.
 	Method, Target, Host string
@@ -57,7 +57,7 @@ var (
 	ErrBodyUsed = errors.New("h1: body of the request is used")
 	// ErrInvalidRequest means that a part of the request cannot be sent.
 	ErrInvalidRequest = errors.New("h1: invalid request")
-	// ErrInvalidResponse means that what came back is no response of HTTP/1.
+	// ErrInvalidResponse means that what came back is not a response of HTTP/1.
 	ErrInvalidResponse = errors.New("h1: invalid response")
 
 	errAbandoned = errors.New("h1: attempt is over")

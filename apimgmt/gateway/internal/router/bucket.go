@@ -24,7 +24,7 @@ type bucket struct {
 	byHeader map[string]map[string][]entry // by name and value in lower case; nil while they are few
 }
 
-// maxEntries is how many rules are tried one after the other.
+// maxEntries is the number of rules that are tried one after the other.
 const maxEntries = 16
 
 func (b *bucket) add(e entry) {

@@ -73,7 +73,7 @@ func isNormal(path string) bool {
 	return true
 }
 
-// Escape makes a normalised path fit for a request line. What Normalize leaves
+// Escape encodes a normalised path for a request line. What Normalize leaves
 // escaped is not escaped again.
 func Escape(path string) string {
 	n := 0

@@ -20,7 +20,7 @@ type pattern struct {
 	segments []string // of kindSegments: "" stands for a parameter
 	anchored bool     // of kindSegments: whether the path ends there
 
-	rest   string // the group that has the path from restAt on; "" if there is none
+	rest   string // the group that has the path from restAt on; "" if none exists
 	restAt int
 }
 

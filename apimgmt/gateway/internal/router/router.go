@@ -6,7 +6,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/entity"
 )
 
-// Request is what of a request decides about its route.
+// Request has the parts of a request that decide about its route.
 type Request struct {
 	// Method is in upper case.
 	Method string
@@ -16,7 +16,7 @@ type Request struct {
 	Host string
 	// Port is the port that the client has named, or the default one of the scheme.
 	Port int
-	// TLS is whether the request came over TLS, to ServerName if the client said it.
+	// TLS reports whether the request came over TLS, to ServerName if the client said it.
 	TLS        bool
 	ServerName string
 	// Header holds the header fields under their canonical names.
@@ -109,7 +109,7 @@ func at(index map[string]*paths, key string) *paths {
 	return index[key]
 }
 
-// Find returns the route of a request; ok is false if there is none.
+// Find returns the route of a request; ok is false if none exists.
 func (r *Router) Find(request *Request) (match Match, ok bool) {
 	s := search{request: request, best: len(r.rules)}
 	if p := r.exact[request.Host]; p != nil {

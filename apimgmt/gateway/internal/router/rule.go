@@ -38,7 +38,7 @@ type header struct {
 	regexps []*regexp.Regexp
 }
 
-// compile makes rules of routes and puts them in order.
+// compile creates rules of routes and puts them in order.
 func compile(routes []entity.Route) ([]*rule, error) {
 	var rules []*rule
 	for i := range routes {
