@@ -94,7 +94,7 @@ func checkVersion(version string) error {
 
 func checkDescription(text string) error {
 	if utf8.RuneCountInString(text) > maxDescription || !utf8.ValidString(text) {
-		return fmt.Errorf("the description is no text of up to %d characters", maxDescription)
+		return fmt.Errorf("the description is not a text of up to %d characters", maxDescription)
 	}
 	return nil
 }

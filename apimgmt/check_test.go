@@ -37,7 +37,7 @@ func TestPublisher_SetState_refusesAnUnknownState(t *testing.T) {
 	require.NoError(t, err)
 	_, err = publisher.SetState(t.Context(), "weather", "1", apimgmt.Transition{State: "retired"})
 	require.ErrorIs(t, err, apimgmt.ErrInvalid)
-	require.ErrorContains(t, err, `state "retired" is none of draft, published, deprecated and sunset`)
+	require.ErrorContains(t, err, `state "retired" is not one of draft, published, deprecated and sunset`)
 }
 
 func TestState_Next_leadsBackToEveryStateButDraft(t *testing.T) {

@@ -55,7 +55,7 @@ func (g *MemoryGateway) plan(ctx context.Context, owner string, config entity.Co
 	}
 	for _, plugin := range config.Plugins {
 		if g.kinds != nil && !slices.Contains(g.kinds, plugin.Name) {
-			return entity.Plan{}, entity.Normal{}, fmt.Errorf("plugin %q: %w: there is none of that name", plugin.Name, entity.ErrInvalid)
+			return entity.Plan{}, entity.Normal{}, fmt.Errorf("plugin %q: %w: there is no plugin of that name", plugin.Name, entity.ErrInvalid)
 		}
 	}
 	return g.served.Plan(owner, config)

@@ -81,7 +81,7 @@ paths:
 	require.Equal(t, preview.Warnings, record.Warnings)
 	require.Len(t, record.Warnings, 4, a.Body)
 	for i, text := range []string{`no request reaches TRACE "/tr": gateways answer TRACE with 405`,
-		`no request reaches the path "/latin%E9": its escapes are no text in UTF-8`, `no request reaches the path "/nul%00": it has a NUL`,
+		`no request reaches the path "/latin%E9": its escapes are not text in UTF-8`, `no request reaches the path "/nul%00": it has a NUL`,
 		`the path matches the same requests as "/a/b" in line 9 once gateways have normalised it, and both have GET`} {
 		require.Contains(t, record.Warnings[i], text)
 		require.Contains(t, record.Warnings[i], "line ")

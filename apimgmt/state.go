@@ -30,7 +30,7 @@ func (s State) check() error {
 	if slices.Contains(states(), s) {
 		return nil
 	}
-	return fmt.Errorf("state %q is none of draft, published, deprecated and sunset", clip(string(s)))
+	return fmt.Errorf("state %q is not one of draft, published, deprecated and sunset", clip(string(s)))
 }
 
 // states are all states, in the order in which their versions stand for an enabler.

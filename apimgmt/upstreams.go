@@ -26,12 +26,12 @@ type Upstreams struct {
 func (u Upstreams) check() error {
 	for i, host := range u.Hosts {
 		if rest := strings.TrimPrefix(host, "*."); rest == "" || (strings.ContainsAny(rest, "*/: ") && !isAddress(rest)) {
-			return fmt.Errorf("apimgmt: Config.Upstreams.Hosts[%d]: %q is no host", i, host)
+			return fmt.Errorf("apimgmt: Config.Upstreams.Hosts[%d]: %q is not a host", i, host)
 		}
 	}
 	for i, prefix := range u.Private {
 		if !prefix.IsValid() {
-			return fmt.Errorf("apimgmt: Config.Upstreams.Private[%d]: is no range of addresses", i)
+			return fmt.Errorf("apimgmt: Config.Upstreams.Private[%d]: is not a range of addresses", i)
 		}
 	}
 	return nil
@@ -46,7 +46,7 @@ func isAddress(host string) bool {
 func (u Upstreams) allow(host string) error {
 	listed := func(name string) bool { return outbound.ParseName(name).Matches(host) }
 	if len(u.Hosts) > 0 && !slices.ContainsFunc(u.Hosts, listed) {
-		return errors.New("the host is none of those that definitions may name")
+		return errors.New("the host is not one of those that definitions may name")
 	}
 	host = outbound.Canonical(host)
 	policy := outbound.Policy{Allow: u.Private}

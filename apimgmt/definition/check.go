@@ -273,7 +273,7 @@ func resolve(root, n *document.Node) (*document.Node, error) {
 		}
 		pointer, err := url.PathUnescape(pointer)
 		if err != nil {
-			return nil, ref.Errorf("the reference %q is no JSON pointer", shown(text(ref)))
+			return nil, ref.Errorf("the reference %q is not a JSON pointer", shown(text(ref)))
 		}
 		target, ok := root.Resolve(pointer)
 		if !ok {

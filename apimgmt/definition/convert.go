@@ -178,7 +178,7 @@ func (c *converter) document() error {
 	if c.options.Server != "" {
 		base, err := url.Parse(c.options.Server)
 		if err != nil || base.Scheme == "" || base.Hostname() == "" {
-			return fmt.Errorf("option Server: %q is no address with protocol and host", c.options.Server)
+			return fmt.Errorf("option Server: %q is not an address with protocol and host", c.options.Server)
 		}
 		c.base = base
 	}

@@ -265,7 +265,7 @@ func TestConvert_namesThePlaceOfAnError(t *testing.T) {
 		"consumer": {file(server, "      x-kong-plugin-oidc:\n        consumer: ada\n"), `cannot be set by a definition`},
 		"string":   {file(server, "      x-kong-plugin-oidc: 'yes'\n"), `an object is needed, this is a string`},
 		"config": {file(server, "      x-kong-plugin-oidc: {config: []}\n"),
-			`line 8, "/paths/~1a/get/x-kong-plugin-oidc": check plugin "oidc": config: is no JSON object`},
+			`line 8, "/paths/~1a/get/x-kong-plugin-oidc": check plugin "oidc": config: is not a JSON object`},
 		"reference": {file(server, "      x-kong-plugin-oidc: {$ref: '#/components/x-kong/none'}\n"), `leads nowhere`},
 		"retries": {file(server+"\nx-kong-service-defaults: {retries: -1}", ""),
 			`line 4, "/x-kong-service-defaults": check service "a": retries: -1 is not between`},

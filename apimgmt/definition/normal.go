@@ -73,7 +73,7 @@ func (t template) unreachable() string {
 		text := urlpath.Decode(p.literal)
 		switch {
 		case !utf8.ValidString(text):
-			return "its escapes are no text in UTF-8"
+			return "its escapes are not text in UTF-8"
 		case strings.Contains(text, "\x00"):
 			return "it has a NUL, which gateways refuse"
 		}

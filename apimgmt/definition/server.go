@@ -38,17 +38,17 @@ func serverURL(server *document.Node) (*url.URL, error) {
 	}
 	u, err := url.Parse(made.String())
 	if err != nil {
-		return nil, raw.Errorf("%q is no address", shown(made.String()))
+		return nil, raw.Errorf("%q is not an address", shown(made.String()))
 	}
 	switch {
 	case u.Opaque != "":
-		return nil, raw.Errorf("%q is no address of a server", shown(made.String()))
+		return nil, raw.Errorf("%q is not an address of a server", shown(made.String()))
 	case u.User != nil:
 		return nil, raw.Errorf("the address of a server has no user and no password")
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
 		return nil, raw.Errorf("%q has a query or a fragment", shown(made.String()))
 	case u.Scheme != "" && !slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(u.Scheme)):
-		return nil, raw.Errorf("the protocol %q is none of http, https, ws and wss", shown(u.Scheme))
+		return nil, raw.Errorf("the protocol %q is not one of http, https, ws and wss", shown(u.Scheme))
 	case u.Scheme != "" && u.Hostname() == "":
 		return nil, raw.Errorf("%q has no host", shown(made.String()))
 	}
@@ -72,7 +72,7 @@ func variable(raw, variables *document.Node, name string) (string, error) {
 	}
 	if allowed := definition.Get("enum"); allowed != nil && len(allowed.Items) > 0 {
 		if !slices.ContainsFunc(allowed.Items, func(n *document.Node) bool { return text(n) == fallback }) {
-			return "", value.Errorf("the default %q is none of the values", shown(fallback))
+			return "", value.Errorf("the default %q is not one of the values", shown(fallback))
 		}
 	}
 	return fallback, nil

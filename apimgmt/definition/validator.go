@@ -295,7 +295,7 @@ func (s *selection) copied(n *document.Node, names bool, u *component) (*documen
 func (s *selection) refer(at *document.Node, ref string, u *component) error {
 	pointer, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
 	if err != nil {
-		return at.Errorf("the reference %q is no JSON pointer", shown(ref))
+		return at.Errorf("the reference %q is not a JSON pointer", shown(ref))
 	}
 	const parts = 4 // "", components, the kind, the name
 	steps := strings.SplitN(pointer, "/", parts+1)

@@ -70,7 +70,7 @@ func (s subject) meta(m *Meta) {
 
 func (s subject) checkChoice(field, value string, allowed ...string) {
 	if !slices.Contains(allowed, value) {
-		s.failf(field, "%q is none of %s", value, strings.Join(allowed, ", "))
+		s.failf(field, "%q is not one of %s", value, strings.Join(allowed, ", "))
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Service) check(at subject) {
 	if s.Host == "" {
 		at.failf("host", "is required")
 	} else if !validHost(s.Host) {
-		at.failf("host", "%q is no host name and no address", s.Host)
+		at.failf("host", "%q is neither a host name nor an address", s.Host)
 	}
 	at.within("port", s.Port, 0, maxPort)
 	if s.Path != "" {
@@ -139,7 +139,7 @@ func (r *Route) check(at subject) {
 	at.list("hosts", r.Hosts)
 	for i, host := range r.Hosts {
 		if !validPattern(host) {
-			at.failf(indexed("hosts", i), "%q is no host name; its first or its last label may be \"*\"", host)
+			at.failf(indexed("hosts", i), "%q is not a host name; its first or its last label may be \"*\"", host)
 		}
 	}
 	at.list("paths", r.Paths)
@@ -152,12 +152,12 @@ func (r *Route) check(at subject) {
 	at.list("snis", r.SNIs)
 	for i, sni := range r.SNIs {
 		if !validPattern(sni) || strings.Contains(sni, ":") {
-			at.failf(indexed("snis", i), "%q is no host name", sni)
+			at.failf(indexed("snis", i), "%q is not a host name", sni)
 		}
 	}
 	at.checkChoice("path_handling", r.PathHandling, "v0", "v1")
 	if !slices.Contains([]int{301, 302, 307, 308, 426}, r.HTTPSRedirectStatusCode) {
-		at.failf("https_redirect_status_code", "%d is none of 301, 302, 307, 308, 426", r.HTTPSRedirectStatusCode)
+		at.failf("https_redirect_status_code", "%d is not one of 301, 302, 307, 308, 426", r.HTTPSRedirectStatusCode)
 	}
 }
 
@@ -166,7 +166,7 @@ var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$")
 
 func (s subject) header(field, name string, values []string) {
 	if !headerName.MatchString(name) {
-		s.failf(field, "%q is no name of a header", name)
+		s.failf(field, "%q is not a name of a header", name)
 	}
 	if strings.EqualFold(name, "host") {
 		s.failf(field, "the host is matched by hosts")
@@ -190,7 +190,7 @@ func (p *Plugin) check(at subject) {
 	if len(p.Config) > maxConfig {
 		at.failf("config", "has %d bytes, more than %d", len(p.Config), maxConfig)
 	} else if len(p.Config) == 0 || p.Config[0] != '{' || !json.Valid(p.Config) {
-		at.failf("config", "is no JSON object")
+		at.failf("config", "is not a JSON object")
 	}
 }
 
@@ -223,7 +223,7 @@ func (k *Key) check(at subject) {
 
 func (u *Upstream) check(at subject) {
 	if !validHost(u.Name) || isAddress(u.Name) {
-		at.failf("name", "%q is no host name", u.Name)
+		at.failf("name", "%q is not a host name", u.Name)
 	}
 	at.checkChoice("algorithm", u.Algorithm, "round-robin", "least-connections", "consistent-hashing", "latency")
 	hashes := []string{"none", "consumer", "ip", "header", "cookie", "path"}
@@ -246,7 +246,7 @@ func (u *Upstream) check(at subject) {
 	}
 	at.within("slots", u.Slots, minSlots, maxSlots)
 	if u.HostHeader != "" && !validHostPort(u.HostHeader) {
-		at.failf("host_header", "%q is no host name", u.HostHeader)
+		at.failf("host_header", "%q is not a host name", u.HostHeader)
 	}
 	if u.Healthchecks != nil {
 		u.Healthchecks.check(at)
@@ -268,11 +268,11 @@ func (h *Healthchecks) check(at subject) {
 	}
 	at.within(active+"concurrency", h.Active.Concurrency, 1, maxTimeout)
 	if h.Active.HTTPSSNI != "" && !validHost(h.Active.HTTPSSNI) {
-		at.failf(active+"https_sni", "%q is no host name", h.Active.HTTPSSNI)
+		at.failf(active+"https_sni", "%q is not a host name", h.Active.HTTPSSNI)
 	}
 	for name, values := range h.Active.Headers {
 		if !headerName.MatchString(name) {
-			at.failf(active+"headers", "%q is no name of a header", name)
+			at.failf(active+"headers", "%q is not a name of a header", name)
 		}
 		at.list(active+"headers."+name, values)
 	}
@@ -303,7 +303,7 @@ func (t *Target) check(at subject) {
 	if t.Target == "" {
 		at.failf("target", "is required")
 	} else if !validHostPort(t.Target) {
-		at.failf("target", "%q is no host with a port", t.Target)
+		at.failf("target", "%q is not a host with a port", t.Target)
 	}
 	at.within("weight", *t.Weight, 0, 65_535)
 	if t.Upstream == nil {

@@ -107,7 +107,7 @@ func (r *reader) version(n *document.Node) error {
 		r.old = true
 	case "3.0":
 	default:
-		return version.Errorf("the version %q is none of \"1.1\", \"2.1\" and \"3.0\"", version.Text)
+		return version.Errorf("the version %q is not one of \"1.1\", \"2.1\" and \"3.0\"", version.Text)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestRead_readsWhatWasWritten(t *testing.T) {
 func TestRead_namesThePlaceOfAnError(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"no version": {"services: []", `the field "_format_version" is required`},
-		"version":    {"_format_version: '4.0'", `line 1, "/_format_version": the version "4.0" is none of`},
+		"version":    {"_format_version: '4.0'", `line 1, "/_format_version": the version "4.0" is not one of`},
 		"section":    {"_format_version: '3.0'\ncertificates:\n- id: 1\n", `line 2, "/certificates": there is no such field`},
 		"field":      {"_format_version: '3.0'\nservices:\n- name: a\n  hosst: b\n", `line 4, "/services/0/hosst": there is no such field`},
 		"type": {"_format_version: '3.0'\nservices:\n- port: '80'\n",
@@ -108,7 +108,7 @@ func TestRead_namesThePlaceOfAnError(t *testing.T) {
 		"list":          {"[]", `an object is needed, this is an array`},
 		"tag":           {"_format_version: '3.0'\nservices: !!binary aGk=\n", `the tag "!!binary" is not allowed`},
 		"not UTF-8":     {"_format_version: \xff", `line 1: the text is not UTF-8`},
-		"integer":       {"_format_version: '3.0'\nservices:\n- port: 80.5\n", `80.5 is no integer`},
+		"integer":       {"_format_version: '3.0'\nservices:\n- port: 80.5\n", `80.5 is not an integer`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := entity.Read([]byte(tc.text), entity.Limits{})

@@ -20,7 +20,7 @@ import (
 func Decode(data []byte, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return fmt.Errorf("decode an entity: %T is no pointer", into)
+		return fmt.Errorf("decode an entity: %T is not a pointer", into)
 	}
 	root, _, err := document.Parse(data, document.Limits{Bytes: maxConfig, Values: 50_000})
 	if err != nil {
@@ -188,7 +188,7 @@ func decodeScalar(n *document.Node, v reflect.Value) error {
 		}
 		value, err := strconv.ParseInt(strings.TrimSuffix(n.Text, ".0"), 10, 64)
 		if err != nil {
-			return n.Errorf("%s is no integer", n.Text)
+			return n.Errorf("%s is not an integer", n.Text)
 		}
 		v.SetInt(value)
 	case reflect.Float64:
@@ -197,7 +197,7 @@ func decodeScalar(n *document.Node, v reflect.Value) error {
 		}
 		value, err := strconv.ParseFloat(n.Text, 64)
 		if err != nil {
-			return n.Errorf("%s is no number of 64 bits", n.Text)
+			return n.Errorf("%s is not a number of 64 bits", n.Text)
 		}
 		v.SetFloat(value)
 	default:

@@ -132,7 +132,7 @@ func identify(s *subject, m *Meta, parts ...string) {
 	s.id = m.ID
 	id, err := uuid.Parse(m.ID)
 	if err != nil || len(m.ID) != 36 {
-		s.failf("id", "%q is no UUID", m.ID)
+		s.failf("id", "%q is not a UUID", m.ID)
 	} else {
 		m.ID = id.String()
 	}

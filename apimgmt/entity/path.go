@@ -139,7 +139,7 @@ func validPattern(pattern string) bool {
 func (s *Service) SetURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return &FieldError{Kind: KindService, ID: s.ID, Name: s.Name, Field: "url", Reason: "is no address"}
+		return &FieldError{Kind: KindService, ID: s.ID, Name: s.Name, Field: "url", Reason: "is not an address"}
 	}
 	port := 0
 	if text := u.Port(); text != "" {

@@ -199,10 +199,10 @@ func (g *Gateway) compileService(t *table, e *entity.Service) (*service, error) 
 		return nil, fmt.Errorf("protocol: %q is not served here", e.Protocol)
 	}
 	if e.Host == "" || strings.ContainsAny(e.Host, "/?#@ \t\r\n") {
-		return nil, fmt.Errorf("host: %q is no host", e.Host)
+		return nil, fmt.Errorf("host: %q is not a host", e.Host)
 	}
 	if s.path[0] != '/' || strings.ContainsAny(s.path, "?# \t\r\n") {
-		return nil, fmt.Errorf("path: %q is no path", e.Path)
+		return nil, fmt.Errorf("path: %q is not a path", e.Path)
 	}
 	if e.Retries != nil {
 		s.retries = *e.Retries

@@ -41,7 +41,7 @@ func (g *Gateway) node(ctx context.Context) (node, error) {
 		n.minor, err = strconv.Atoi(parts[1][:digits])
 	}
 	if err != nil || n.major < 2 {
-		return node{}, fmt.Errorf("%s: %w: version %q is none of Kong 2 and later", do, ErrAnswer, answer.Version)
+		return node{}, fmt.Errorf("%s: %w: version %q must be 2 or later", do, ErrAnswer, answer.Version)
 	}
 	var available map[string]json.RawMessage
 	if json.Unmarshal(answer.Plugins.Available, &available) == nil && len(available) > 0 {

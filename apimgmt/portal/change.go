@@ -50,7 +50,7 @@ func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) er
 		change.Link = strings.TrimSpace(r.PostForm.Get("link"))
 		if text := r.PostForm.Get("sunset"); text != "" {
 			if change.Sunset, err = time.Parse(time.DateOnly, text); err != nil {
-				return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The day of the sunset is no date such as 2030-12-31."}
+				return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The day of the sunset is not a date such as 2030-12-31."}
 			}
 		}
 	}

@@ -220,7 +220,7 @@ func readCondition(req *http.Request) (apimgmt.Condition, error) {
 		c.Revisions = append(c.Revisions, tag.Value)
 	}
 	if err != nil {
-		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-Match is no list of strong entity tags.", Err: err}
+		return c, &httpapi.Error{Status: http.StatusBadRequest, Detail: "If-Match is not a list of strong entity tags.", Err: err}
 	}
 	none, err := httpapi.ReadEntityTags(req.Header, "If-None-Match")
 	if err != nil || len(none.List) > 0 {

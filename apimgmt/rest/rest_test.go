@@ -259,7 +259,7 @@ func TestNewHandler_checksTheRevision(t *testing.T) {
 	long := w.Do(http.MethodPatch, "/OpenAPIDocumentation/a", "dev", "application/json",
 		strings.NewReader(`{"description":"`+strings.Repeat("x", 4001)+`"}`))
 	require.Equal(t, http.StatusUnprocessableEntity, long.Status)
-	require.JSONEq(t, `{"detail":[{"loc":["body","description"],"msg":"the description is no text of up to 4000 characters",
+	require.JSONEq(t, `{"detail":[{"loc":["body","description"],"msg":"the description is not a text of up to 4000 characters",
 		"type":"value_error"}]}`, long.Body)
 	require.Equal(t, http.StatusNoContent, w.Do(http.MethodDelete, "/OpenAPIDocumentation/a", "dev", "", nil, "If-Match",
 		a.Header.Get("ETag")).Status)
@@ -270,7 +270,7 @@ func TestNewHandler_checksTheRevision(t *testing.T) {
 func TestNewHandler_readsConditionsOfRFC9110(t *testing.T) {
 	w := apitest.New(t)
 	tag := w.Post("a", apitest.File("1", "/a"), "").Header.Get("ETag")
-	const noList = "If-Match is no list of strong entity tags."
+	const noList = "If-Match is not a list of strong entity tags."
 	for _, c := range []struct {
 		field, value string
 		want         int

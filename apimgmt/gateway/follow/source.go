@@ -83,10 +83,10 @@ func decode(data []byte) (admin.Snapshot, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&read); err != nil {
-		return admin.Snapshot{}, fmt.Errorf("it is no configuration: %w", err)
+		return admin.Snapshot{}, fmt.Errorf("it is not a configuration: %w", err)
 	}
 	if read.Secret == "" {
-		return admin.Snapshot{}, errors.New("it is no configuration of a control plane: it has no secret")
+		return admin.Snapshot{}, errors.New("it is not a configuration of a control plane: it has no secret")
 	}
 	return read, nil
 }

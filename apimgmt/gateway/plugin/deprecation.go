@@ -59,7 +59,7 @@ func compileDeprecation(c *deprecation, _ gateway.Setup) (gateway.Plugin, error)
 	if c.Link != "" {
 		if _, err := url.Parse(c.Link); err != nil ||
 			strings.ContainsFunc(c.Link, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>"\`, r) }) {
-			return gateway.Plugin{}, errors.New("config.link: it is no address")
+			return gateway.Plugin{}, errors.New("config.link: it is not an address")
 		}
 		c.links = []string{"<" + c.Link + `>; rel="deprecation"`}
 		if c.sunset != nil {

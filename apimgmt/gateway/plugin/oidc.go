@@ -172,7 +172,7 @@ func decodeOIDC(setup gateway.Setup) (*oidcConfig, *filter, error) {
 	if c.Timeout != "" {
 		c.timeout, err = time.ParseDuration(string(c.Timeout) + "ms")
 		if err != nil || c.timeout < time.Millisecond || c.timeout > 5*time.Minute {
-			return nil, nil, fmt.Errorf("config.timeout: %q is no number of milliseconds between 1 and 300000", c.Timeout)
+			return nil, nil, fmt.Errorf("config.timeout: %q is not a number of milliseconds between 1 and 300000", c.Timeout)
 		}
 	}
 	skip, err := parseFilter(string(c.Filters))

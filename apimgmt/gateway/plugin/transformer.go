@@ -37,8 +37,8 @@ type transformer struct {
 	Method  string      `json:"http_method" about:"Method of the request to the service; empty means that of the caller"`
 	Remove  changes     `json:"remove" about:"Names of what is removed"`
 	Rename  changes     `json:"rename" about:"old:new"`
-	Replace replacement `json:"replace" about:"name:value, where there is one of the name"`
-	Add     changes     `json:"add" about:"name:value, where there is none of the name"`
+	Replace replacement `json:"replace" about:"name:value, if the name is present"`
+	Add     changes     `json:"add" about:"name:value, if the name is absent"`
 	Append  changes     `json:"append" about:"name:value, in any case"`
 
 	headers, query []step
@@ -69,7 +69,7 @@ func newTransformer() *transformer { return &transformer{} }
 func compileTransformer(c *transformer, _ gateway.Setup) (gateway.Plugin, error) {
 	if strings.ContainsFunc(c.Method, func(r rune) bool { return r < 'A' || r > 'Z' }) ||
 		c.Method == http.MethodConnect || c.Method == http.MethodTrace {
-		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is no method that can be forwarded", c.Method)
+		return gateway.Plugin{}, fmt.Errorf("config.http_method: %q is not a method that can be forwarded", c.Method)
 	}
 	if c.Replace.URI != "" {
 		if err := c.parseURI(); err != nil {
@@ -198,14 +198,14 @@ func (c *transformer) parseURI() error {
 	}
 	if len(c.uri) == 0 {
 		if !unambiguous(uri) {
-			return fmt.Errorf("%q is no plain path", uri)
+			return fmt.Errorf("%q is not a plain path", uri)
 		}
 		return nil
 	}
 	c.uri = append(c.uri, piece{text: uri[end:]})
 	plain.WriteString(uri[end:])
 	if text := plain.String(); strings.Contains(text, "$(") || !isEscaped("/"+strings.TrimPrefix(text, "/")) {
-		return fmt.Errorf("%q is no path with $(uri_captures['name']) in it", uri)
+		return fmt.Errorf("%q is not a path with $(uri_captures['name']) in it", uri)
 	}
 	return nil
 }

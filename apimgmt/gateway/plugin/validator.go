@@ -192,7 +192,7 @@ func unquoted(text json.RawMessage) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
-		return nil, errors.New("it is no JSON Schema; Kong's own form is not supported")
+		return nil, errors.New("it is not a JSON Schema; Kong's own form is not supported")
 	}
 	return text, nil
 }
@@ -202,7 +202,7 @@ func unquoted(text json.RawMessage) (json.RawMessage, error) {
 func withResponse(operation json.RawMessage) (_ json.RawMessage, field string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(operation, &members); err != nil || members == nil {
-		return nil, "", errors.New("config.definition: it is no object")
+		return nil, "", errors.New("config.definition: it is not an object")
 	}
 	if members["$ref"] != nil {
 		return nil, "", errors.New("config.definition: a reference; the operation itself is required")
@@ -228,7 +228,7 @@ func load(operation, components json.RawMessage) (*routers.Route, error) {
 		} `json:"parameters"`
 	}
 	if err := json.Unmarshal(operation, &named); err != nil {
-		return nil, errors.New("parameters: they are no list of objects")
+		return nil, errors.New("parameters: they are not a list of objects")
 	}
 	document := func(path string) map[string]any {
 		d := map[string]any{

@@ -174,7 +174,7 @@ func parseBody(data []byte) (any, error) {
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return nil, &invalid{"body", "it is no JSON"}
+		return nil, &invalid{"body", "it is not JSON"}
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, &invalid{"body", "there is something after the JSON"}
@@ -188,7 +188,7 @@ func parseBody(data []byte) (any, error) {
 		return nil, &invalid{"body " + wrong.Pointer, "a member is there twice, or the JSON is too deep"}
 	}
 	if err != nil || format != document.JSON {
-		return nil, &invalid{"body", "it is no JSON"}
+		return nil, &invalid{"body", "it is not JSON"}
 	}
 	return value, nil
 }

@@ -43,7 +43,7 @@ func (v *validator) checkForm(input *openapi3filter.RequestValidationInput, decl
 	schema *openapi3.Schema, data []byte) error {
 	form, err := url.ParseQuery(string(data))
 	if err != nil {
-		return &invalid{"body", "it is no form"}
+		return &invalid{"body", "it is not a form"}
 	}
 	closed := schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has
 	for name, values := range form {

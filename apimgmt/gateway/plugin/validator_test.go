@@ -19,7 +19,7 @@ import (
 func ExampleRequestValidator() {
 	_, err := plugin.RequestValidator().Compile(gateway.Setup{Config: []byte(`{"body_schema":"[{\"name\":{\"type\":\"string\"}}]"}`)})
 	fmt.Println(err)
-	// Output: config.body_schema: it is no JSON Schema; Kong's own form is not supported
+	// Output: config.body_schema: it is not a JSON Schema; Kong's own form is not supported
 }
 
 const operation = `{

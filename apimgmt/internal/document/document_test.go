@@ -40,7 +40,7 @@ func TestParse_readsYAMLLikeJSON(t *testing.T) {
 
 func TestParse_refusesYAMLWithoutJSON(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"infinity":     {"a: .inf", `line 1, "/a": ".inf" is no number that JSON has`},
+		"infinity":     {"a: .inf", `line 1, "/a": ".inf" is not a number that JSON has`},
 		"tag":          {"a: !python/object x", `line 1, "/a": the tag "!python/object" is not allowed`},
 		"binary":       {"a: !!binary aGk=", "is not allowed"},
 		"set":          {"a: !!set {b}", "is not allowed"},

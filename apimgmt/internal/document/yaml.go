@@ -206,7 +206,7 @@ func (r *yamlReader) scalar(n *Node, from *yaml.Node) error {
 	case "!!bool":
 		var value bool
 		if err := from.Decode(&value); err != nil {
-			return r.fail(n, from, "%q is no boolean", from.Value)
+			return r.fail(n, from, "%q is not a boolean", from.Value)
 		}
 		n.Kind, n.Text = Bool, strconv.FormatBool(value)
 	case "!!int":
@@ -219,7 +219,7 @@ func (r *yamlReader) scalar(n *Node, from *yaml.Node) error {
 		}
 		value, ok := new(big.Int).SetString(strings.TrimPrefix(strings.ReplaceAll(from.Value, "_", ""), "+"), 0)
 		if !ok {
-			return r.fail(n, from, "%q is no integer", from.Value)
+			return r.fail(n, from, "%q is not an integer", from.Value)
 		}
 		n.Text = value.String()
 	case "!!float":
@@ -229,7 +229,7 @@ func (r *yamlReader) scalar(n *Node, from *yaml.Node) error {
 		}
 		var value float64
 		if err := from.Decode(&value); err != nil || math.IsInf(value, 0) || math.IsNaN(value) {
-			return r.fail(n, from, "%q is no number that JSON has", from.Value)
+			return r.fail(n, from, "%q is not a number that JSON has", from.Value)
 		}
 		text, err := json.Marshal(value)
 		if err != nil {

@@ -89,7 +89,7 @@ func parseTarget(target string) (address, host string, err error) {
 		return "", "", fmt.Errorf("target %q: port %q is not between 1 and 65535", target, port)
 	}
 	if host == "" || strings.ContainsAny(host, "/@?# \t\r\n") || strings.Count(host, ":") == 1 {
-		return "", "", fmt.Errorf("target %q: is no host with a port", target)
+		return "", "", fmt.Errorf("target %q: is not a host with a port", target)
 	}
 	return net.JoinHostPort(host, port), host, nil
 }
