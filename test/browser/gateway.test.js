@@ -131,7 +131,7 @@ test("a consumer gets a key that is shown once, and calls with it", async (t) =>
   await page.getByRole("link", { name: "New key" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "New key" }).waitFor();
-  await page.getByRole("button", { name: "Make the key" }).press("Enter");
+  await page.getByRole("button", { name: "Create the key" }).press("Enter");
   await page.getByText("This is the new key").waitFor();
   const key = await page.locator(".secret code").textContent();
   assert.ok(key.length >= 20);
