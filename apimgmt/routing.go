@@ -26,14 +26,14 @@ func (g *routing) desired(ctx context.Context, r record) (entity.Config, error) 
 }
 
 // desiredVersions is desired with the contents of versions from a function.
-func (g *routing) desiredVersions(ctx context.Context, r record, contentOf contentFunc) (entity.Config, error) {
+func (g *routing) desiredVersions(ctx context.Context, r record, loadContent contentFunc) (entity.Config, error) {
 	var all entity.Config
 	if r.Removed != nil {
 		return all, nil
 	}
 	var base entity.Normal
 	for i, e := range r.routed() {
-		c, err := contentOf(ctx, e)
+		c, err := loadContent(ctx, e)
 		if err != nil {
 			return entity.Config{}, fmt.Errorf("enabler %q: %w", r.Enabler, err)
 		}
@@ -81,10 +81,10 @@ func union(a, b entity.Config) entity.Config {
 func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version string, uploaded *content) error {
 	desired := &c.desired
 	e := desired.find(version)
-	contentOf := contentFunc(g.files.content)
+	loadContent := contentFunc(g.files.content)
 	if uploaded != nil && e != nil {
 		upload := e.Upload
-		contentOf = func(ctx context.Context, one edition) (*content, error) {
+		loadContent = func(ctx context.Context, one edition) (*content, error) {
 			if one.Upload == upload {
 				return uploaded, nil
 			}
@@ -96,7 +96,7 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 		return err
 	}
 	if e != nil && e.State.Routed() {
-		own, err := contentOf(ctx, *e)
+		own, err := loadContent(ctx, *e)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (g *routing) prepare(ctx context.Context, at *snapshot, c *change, version 
 			return err
 		}
 	}
-	c.config, err = g.desiredVersions(ctx, *desired, contentOf)
+	c.config, err = g.desiredVersions(ctx, *desired, loadContent)
 	if errors.Is(err, entity.ErrInvalid) || errors.Is(err, entity.ErrConflict) {
 		return refused(opPublish, desired.Enabler, err)
 	}

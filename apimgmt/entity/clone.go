@@ -113,17 +113,17 @@ type identity struct {
 // pointers lead into the configuration.
 func (c *Config) identities() [][]identity {
 	return [][]identity{
-		identitiesOf(c.Services, func(e *Service) identity { return identity{KindService, &e.Meta, e.Name, e} }),
-		identitiesOf(c.Upstreams, func(e *Upstream) identity { return identity{KindUpstream, &e.Meta, e.Name, e} }),
-		identitiesOf(c.Targets, func(e *Target) identity { return identity{KindTarget, &e.Meta, e.Target, e} }),
-		identitiesOf(c.Consumers, func(e *Consumer) identity { return identity{KindConsumer, &e.Meta, cmp.Or(e.Username, e.CustomID), e} }),
-		identitiesOf(c.Routes, func(e *Route) identity { return identity{KindRoute, &e.Meta, e.Name, e} }),
-		identitiesOf(c.Plugins, func(e *Plugin) identity { return identity{KindPlugin, &e.Meta, e.Name, e} }),
-		identitiesOf(c.Keys, func(e *Key) identity { return identity{KindKey, &e.Meta, "", e} }),
+		identities(c.Services, func(e *Service) identity { return identity{KindService, &e.Meta, e.Name, e} }),
+		identities(c.Upstreams, func(e *Upstream) identity { return identity{KindUpstream, &e.Meta, e.Name, e} }),
+		identities(c.Targets, func(e *Target) identity { return identity{KindTarget, &e.Meta, e.Target, e} }),
+		identities(c.Consumers, func(e *Consumer) identity { return identity{KindConsumer, &e.Meta, cmp.Or(e.Username, e.CustomID), e} }),
+		identities(c.Routes, func(e *Route) identity { return identity{KindRoute, &e.Meta, e.Name, e} }),
+		identities(c.Plugins, func(e *Plugin) identity { return identity{KindPlugin, &e.Meta, e.Name, e} }),
+		identities(c.Keys, func(e *Key) identity { return identity{KindKey, &e.Meta, "", e} }),
 	}
 }
 
-func identitiesOf[E any](list []E, of func(*E) identity) []identity {
+func identities[E any](list []E, of func(*E) identity) []identity {
 	made := make([]identity, len(list))
 	for i := range list {
 		made[i] = of(&list[i])

@@ -84,11 +84,11 @@ func (w *writer) root() (*document.Node, error) {
 		key  string
 		make func() (*document.Node, error)
 	}{
-		{"services", func() (*document.Node, error) { return listOf(w.config.Services, w.service) }},
-		{"routes", func() (*document.Node, error) { return listOf(w.routes[""], w.route) }},
-		{"consumers", func() (*document.Node, error) { return listOf(w.config.Consumers, w.consumer) }},
-		{"upstreams", func() (*document.Node, error) { return listOf(w.config.Upstreams, w.upstream) }},
-		{"plugins", func() (*document.Node, error) { return listOf(w.plugins[""], w.plugin) }},
+		{"services", func() (*document.Node, error) { return writeList(w.config.Services, w.service) }},
+		{"routes", func() (*document.Node, error) { return writeList(w.routes[""], w.route) }},
+		{"consumers", func() (*document.Node, error) { return writeList(w.config.Consumers, w.consumer) }},
+		{"upstreams", func() (*document.Node, error) { return writeList(w.config.Upstreams, w.upstream) }},
+		{"plugins", func() (*document.Node, error) { return writeList(w.plugins[""], w.plugin) }},
 	}
 	for _, list := range lists {
 		if err := putList(root, list.key, list.make); err != nil {
@@ -98,7 +98,7 @@ func (w *writer) root() (*document.Node, error) {
 	return root, nil
 }
 
-func listOf[E any](list []E, make func(E) (*document.Node, error)) (*document.Node, error) {
+func writeList[E any](list []E, make func(E) (*document.Node, error)) (*document.Node, error) {
 	made := &document.Node{Kind: document.Array}
 	for _, e := range list {
 		item, err := make(e)
@@ -127,14 +127,14 @@ func (w *writer) service(e Service) (*document.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := putList(n, "routes", func() (*document.Node, error) { return listOf(w.routes[e.ID], w.route) }); err != nil {
+	if err := putList(n, "routes", func() (*document.Node, error) { return writeList(w.routes[e.ID], w.route) }); err != nil {
 		return nil, err
 	}
 	return n, w.putPlugins(n, e.ID)
 }
 
 func (w *writer) putPlugins(n *document.Node, owner string) error {
-	return putList(n, "plugins", func() (*document.Node, error) { return listOf(w.plugins[owner], w.plugin) })
+	return putList(n, "plugins", func() (*document.Node, error) { return writeList(w.plugins[owner], w.plugin) })
 }
 
 func (w *writer) route(e Route) (*document.Node, error) {
@@ -183,7 +183,7 @@ func (w *writer) consumer(e Consumer) (*document.Node, error) {
 		return nil, err
 	}
 	keys := func() (*document.Node, error) {
-		return listOf(w.keys[e.ID], func(k Key) (*document.Node, error) {
+		return writeList(w.keys[e.ID], func(k Key) (*document.Node, error) {
 			k.Consumer = nil
 			return document.Marshal(k)
 		})
@@ -200,7 +200,7 @@ func (w *writer) upstream(e Upstream) (*document.Node, error) {
 		return nil, err
 	}
 	return n, putList(n, "targets", func() (*document.Node, error) {
-		return listOf(w.targets[e.ID], func(t Target) (*document.Node, error) {
+		return writeList(w.targets[e.ID], func(t Target) (*document.Node, error) {
 			t.Upstream = nil
 			return document.Marshal(t)
 		})

@@ -12,18 +12,18 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/gateway/plugin"
 )
 
-// fieldOf is a field in the form of Kong's schemas.
-type fieldOf struct {
+// fieldSchema is a field in the form of Kong's schemas.
+type fieldSchema struct {
 	Type      string
 	Required  bool
 	Encrypted bool
 	Default   any
-	Elements  *fieldOf
-	Fields    []map[string]fieldOf
+	Elements  *fieldSchema
+	Fields    []map[string]fieldSchema
 }
 
-func named(fields []map[string]fieldOf) map[string]fieldOf {
-	made := map[string]fieldOf{}
+func named(fields []map[string]fieldSchema) map[string]fieldSchema {
+	made := map[string]fieldSchema{}
 	for _, f := range fields {
 		maps.Copy(made, f)
 	}
@@ -32,7 +32,7 @@ func named(fields []map[string]fieldOf) map[string]fieldOf {
 
 // defaults is a configuration as clients of Kong fill it: a field without a default
 // is null.
-func defaults(fields []map[string]fieldOf) map[string]any {
+func defaults(fields []map[string]fieldSchema) map[string]any {
 	made := map[string]any{}
 	for name, f := range named(fields) {
 		made[name] = f.Default
@@ -50,12 +50,12 @@ func TestAPI_schemas_listThePluginFields(t *testing.T) {
 		"oidc": {"discovery": "https://idm.example/d", "bearer_only": true}, "request-validator": {"body_schema": `{"type": "object"}`},
 		"deprecation": {"at": "2026-01-01T00:00:00Z"},
 	}
-	configs := map[string]map[string]fieldOf{}
+	configs := map[string]map[string]fieldSchema{}
 	for _, k := range plugin.Kinds() {
 		kind := k.Name
 		data, err := json.Marshal(c.do(http.MethodGet, "/schemas/plugins/"+kind, nil, http.StatusOK))
 		require.NoError(t, err)
-		var schema struct{ Fields []map[string]fieldOf }
+		var schema struct{ Fields []map[string]fieldSchema }
 		require.NoError(t, json.Unmarshal(data, &schema))
 		config := named(schema.Fields)["config"]
 		require.Equal(t, "record", config.Type)
@@ -66,11 +66,11 @@ func TestAPI_schemas_listThePluginFields(t *testing.T) {
 		maps.Copy(filled, needed[kind])
 		c.do(http.MethodPost, "/schemas/plugins/validate", object{"name": kind, "config": filled}, http.StatusOK)
 	}
-	require.Equal(t, fieldOf{Type: "array", Default: []any{"apikey"}, Elements: &fieldOf{Type: "string"}}, configs["key-auth"]["key_names"])
-	require.Equal(t, fieldOf{Type: "integer"}, configs["rate-limiting"]["minute"])
-	require.Equal(t, fieldOf{Type: "integer", Default: 429.0}, configs["rate-limiting"]["error_code"])
-	require.Equal(t, fieldOf{Type: "boolean", Default: false}, configs["acl"]["hide_groups_header"])
-	require.Equal(t, fieldOf{Type: "number"}, configs["cors"]["max_age"])
+	require.Equal(t, fieldSchema{Type: "array", Default: []any{"apikey"}, Elements: &fieldSchema{Type: "string"}}, configs["key-auth"]["key_names"])
+	require.Equal(t, fieldSchema{Type: "integer"}, configs["rate-limiting"]["minute"])
+	require.Equal(t, fieldSchema{Type: "integer", Default: 429.0}, configs["rate-limiting"]["error_code"])
+	require.Equal(t, fieldSchema{Type: "boolean", Default: false}, configs["acl"]["hide_groups_header"])
+	require.Equal(t, fieldSchema{Type: "number"}, configs["cors"]["max_age"])
 	require.True(t, configs["oidc"]["client_secret"].Encrypted)
 	require.Equal(t, []string{"body", "headers", "querystring", "uri"},
 		slices.Sorted(maps.Keys(named(configs["request-transformer"]["replace"].Fields))))

@@ -158,9 +158,11 @@ func (s *Store) Kinds(ctx context.Context) ([]string, error) { return s.gateway.
 
 // Change replaces the configuration by the result of change, which is stored and then
 // served. Changes are applied one after the other; change is called again if another process
-// was faster. Its error is returned, and changes nothing. Times of creation and of change are the store's.
+// was faster. Its error is returned, and changes nothing. Times of creation and of change are
+// the store's.
 //
-// After an error of the documents the outcome is unknown, as with any lost connection: what they have is what is served, at the latest at the next use.
+// After an error of the documents the outcome is unknown, as with any lost connection: what
+// is stored is served, at the latest at the next use.
 func (s *Store) Change(ctx context.Context, change func(entity.Config) (entity.Config, error)) error {
 	_, err := s.change(ctx, change)
 	return err

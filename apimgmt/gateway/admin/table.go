@@ -28,7 +28,7 @@ type table struct {
 // row is one entity: a pointer to a structure of package entity.
 type row struct{ entity any }
 
-func tableOf[E any](kind entity.Kind, plural, schema string, list func(*entity.Config) *[]E) *table {
+func newTable[E any](kind entity.Kind, plural, schema string, list func(*entity.Config) *[]E) *table {
 	return &table{
 		kind: kind, plural: plural, schema: schema,
 		rows: func(c *entity.Config) iter.Seq[row] {
@@ -52,13 +52,13 @@ func tableOf[E any](kind entity.Kind, plural, schema string, list func(*entity.C
 // tables lists all kinds, in the order in which entities may refer to each other.
 func tables() []*table {
 	return []*table{
-		tableOf(entity.KindService, "services", "services", func(c *entity.Config) *[]entity.Service { return &c.Services }),
-		tableOf(entity.KindRoute, "routes", "routes", func(c *entity.Config) *[]entity.Route { return &c.Routes }),
-		tableOf(entity.KindConsumer, "consumers", "consumers", func(c *entity.Config) *[]entity.Consumer { return &c.Consumers }),
-		tableOf(entity.KindPlugin, "plugins", "plugins", func(c *entity.Config) *[]entity.Plugin { return &c.Plugins }),
-		tableOf(entity.KindKey, "key-auths", "keyauth_credentials", func(c *entity.Config) *[]entity.Key { return &c.Keys }),
-		tableOf(entity.KindUpstream, "upstreams", "upstreams", func(c *entity.Config) *[]entity.Upstream { return &c.Upstreams }),
-		tableOf(entity.KindTarget, "targets", "targets", func(c *entity.Config) *[]entity.Target { return &c.Targets }),
+		newTable(entity.KindService, "services", "services", func(c *entity.Config) *[]entity.Service { return &c.Services }),
+		newTable(entity.KindRoute, "routes", "routes", func(c *entity.Config) *[]entity.Route { return &c.Routes }),
+		newTable(entity.KindConsumer, "consumers", "consumers", func(c *entity.Config) *[]entity.Consumer { return &c.Consumers }),
+		newTable(entity.KindPlugin, "plugins", "plugins", func(c *entity.Config) *[]entity.Plugin { return &c.Plugins }),
+		newTable(entity.KindKey, "key-auths", "keyauth_credentials", func(c *entity.Config) *[]entity.Key { return &c.Keys }),
+		newTable(entity.KindUpstream, "upstreams", "upstreams", func(c *entity.Config) *[]entity.Upstream { return &c.Upstreams }),
+		newTable(entity.KindTarget, "targets", "targets", func(c *entity.Config) *[]entity.Target { return &c.Targets }),
 	}
 }
 

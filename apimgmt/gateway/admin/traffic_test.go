@@ -17,8 +17,8 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// trafficOf is the answer of the page's history.
-type trafficOf struct {
+// shownTraffic is the answer of the page's history.
+type shownTraffic struct {
 	Prefix string
 	Series map[string][]*float64
 	Whole  map[string]struct{ P50, P99 float64 }
@@ -51,14 +51,14 @@ func TestStore_Run_recordsTheTraffic(t *testing.T) {
 				g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
 			}
 		}
-		shown := func(query string) trafficOf {
+		shown := func(query string) shownTraffic {
 			w := visit(api.Page(), "reader", "/history"+query, nil)
 			require.Equal(t, http.StatusOK, w.Code)
-			var made trafficOf
+			var made shownTraffic
 			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &made))
 			return made
 		}
-		sum := func(of trafficOf, name string) (total float64) {
+		sum := func(of shownTraffic, name string) (total float64) {
 			for _, value := range of.Series[of.Prefix+name] {
 				if value != nil {
 					total += *value * 2
