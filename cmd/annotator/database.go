@@ -103,7 +103,7 @@ func (d *database) agree(f *host.Flags, given map[string]bool) {
 	case given["db-database"] && d.name != name:
 		other("db-database", "is another database than that of")
 	case given["db-user"] && hasUser:
-		other("db-user", "is a second user beside that in")
+		other("db-user", "names another user than")
 	}
 }
 

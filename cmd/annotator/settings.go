@@ -50,7 +50,7 @@ func declare() *settings {
 	s := &settings{Flags: f, Annotation: a, web: host.Listener{Flag: "listen"}}
 	a.Listener = &s.web
 	f.StringVar(&s.web.Address, "listen", "",
-		"`HOST:PORT` of the REST interface; goes before -rest-host and -rest-port; port 0 takes any that is free")
+		"`HOST:PORT` of the REST interface; takes precedence over -rest-host and -rest-port; port 0 takes any that is free")
 	f.StringVar(&s.restHost, "rest-host", "0.0.0.0", "`host` of the REST interface")
 	f.IntVar(&s.restPort, "rest-port", 8080, "`port` of the REST interface")
 	f.DeclareStores(stores.Texts{
@@ -86,7 +86,7 @@ func declare() *settings {
 		{&ids.MonitorInput, "mqtt-monitor-input-client-id", "semann/monitor/input", "input monitoring"},
 		{&ids.MonitorOutput, "mqtt-monitor-output-client-id", "semann/monitor/output", "output monitoring"},
 	} {
-		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers made for "+id.topics+" topics")
+		f.StringVar(id.to, id.flag, id.prefix, "`prefix` of the client identifiers generated for "+id.topics+" topics")
 	}
 	return s
 }

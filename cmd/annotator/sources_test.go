@@ -191,7 +191,7 @@ func TestReadSettings_namesAWrongDatabaseSetting(t *testing.T) {
 		"a folder and a host": {[]string{"-store", "disk:x", "-db-host", "b"},
 			"-db-host (DB_HOST): is another place than -store (ANNOTATOR_STORE)"},
 		"two users": {[]string{"-store", "mongodb://u:hidden@a/x", "-db-user", "b"},
-			"-db-user (DB_USER): is a second user beside that in -store (ANNOTATOR_STORE)"},
+			"-db-user (DB_USER): names another user than -store (ANNOTATOR_STORE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := readSettings(c.args)

@@ -99,14 +99,14 @@ func TestRun_gatewayOnly_verifiesTheManagerByItsAuthority(t *testing.T) {
 
 func TestReadSettings_dataPlane(t *testing.T) {
 	for want, args := range map[string][]string{
-		"it goes with -control-plane": {"-gateway-only"},
-		"it goes with -gateway-only":  {"-control-plane", "http://127.0.0.1:8101"},
-		"it does not go with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
+		"requires -control-plane": {"-gateway-only"},
+		"requires -gateway-only":  {"-control-plane", "http://127.0.0.1:8101"},
+		"cannot be given together with -gateway-only": {"-gateway-only", "-control-plane", "http://x:1", "-kong", "http://y:1",
 			"-gateway-url", "http://z"},
 		"-store (APIMANAGER_STORE)":            {"-gateway-only", "-control-plane", "http://x:1", "-store", "memory:"},
 		"-blobs (APIMANAGER_BLOBS)":            {"-gateway-only", "-control-plane", "http://x:1", "-blobs", "memory:"},
 		"-idp (APIMANAGER_IDP)":                {"-gateway-only", "-control-plane", "http://x:1", "-idp", "http://y:1/auth/"},
-		"with -gateway-only it goes with -idp": {"-gateway-only", "-control-plane", "http://x:1", "-client-secret", "long enough"},
+		"with -gateway-only requires -idp":     {"-gateway-only", "-control-plane", "http://x:1", "-client-secret", "long enough"},
 		"-demo-admin-password (APIMANAGER_DEM": {"-gateway-only", "-control-plane", "http://x:1", "-demo-admin-password", "long enough"},
 		"-admin-token":                         {"-gateway-only", "-control-plane", "http://x:1", "-admin-token", "a token that is long"},
 		"expected a URL such as http://HOST:":  {"-gateway-only", "-control-plane", "x:1"},

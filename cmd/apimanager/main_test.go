@@ -369,11 +369,11 @@ func TestRun_refusesWrongSettingsByName(t *testing.T) {
 		{[]string{"-idp", "ftp://user:secret@host"}, "-idp (APIMANAGER_IDP): expected a URL"},
 		{[]string{"-portal-url", "http://host/path"}, "-portal-url (APIMANAGER_PORTAL_URL): expected a URL"},
 		{[]string{"-gateway-url", "http://user:secret@host"}, "-gateway-url (APIMANAGER_GATEWAY_URL): expected a URL"},
-		{[]string{"-idp-discovery", "http://host/x"}, "it goes with -idp"},
-		{[]string{"-kong", "http://127.0.0.1:8001"}, "-kong (APIMANAGER_KONG): it goes with -gateway-url"},
+		{[]string{"-idp-discovery", "http://host/x"}, "requires -idp"},
+		{[]string{"-kong", "http://127.0.0.1:8001"}, "-kong (APIMANAGER_KONG): requires -gateway-url"},
 		{[]string{"-kong", "http://user:secret@host", "-gateway-url", "http://h"}, "-kong (APIMANAGER_KONG): expected a URL"},
 		{[]string{"-kong", "http://h", "-gateway-url", "http://h", "-access-log", "all"},
-			"-access-log (APIMANAGER_ACCESS_LOG): it does not go with -kong"},
+			"-access-log (APIMANAGER_ACCESS_LOG): cannot be given together with -kong"},
 		{[]string{"-demo-password", "secret"}, "-demo-password (APIMANAGER_DEMO_PASSWORD): expected 8 characters or more"},
 	} {
 		_, err := readSettings(c.args)

@@ -66,7 +66,7 @@ func readSettings(args []string) (*settings, error) {
 		"`plugin` that the security requirements of definitions become: oidc, for a scheme of the type "+
 			"openIdConnect, or openid-connect, which some Kongs have; empty leaves them to the services")
 	f.StringVar(&s.Kong.URL, "kong", "",
-		"`URL` of the Admin API of a Kong that takes the place of the gateway inside; goes with -gateway-url, the "+
+		"`URL` of the Admin API of a Kong that replaces the gateway inside; requires -gateway-url, the "+
 			"address of its proxy. To try APIs in the portal, have a plugin cors there allow the portal's origin")
 	f.StringVar(&s.Kong.Token, "kong-token", "", "`token` for that Admin API; better given by the environment")
 	f.BoolVar(&s.gatewayOnly, "gateway-only", false,
@@ -108,33 +108,33 @@ func (s *settings) check() {
 		}
 	}
 	if s.Discovery != "" && s.Provider == "" {
-		s.Wrong("idp-discovery", "it goes with -idp")
+		s.Wrong("idp-discovery", "requires -idp")
 	}
 	if s.Kong.URL != "" && s.GatewayURL == "" {
-		s.Wrong("kong", "it goes with -gateway-url, where Kong serves")
+		s.Wrong("kong", "requires -gateway-url, where Kong serves")
 	}
 	for _, name := range []string{"access-log", "access-log-file"} {
 		if s.Kong.URL != "" && s.Given(name) {
-			s.Wrong(name, "it does not go with -kong, which has logs of its own")
+			s.Wrong(name, "cannot be given together with -kong, which has its own logs")
 		}
 	}
 	switch {
 	case s.gatewayOnly && s.plane.ControlPlane == "":
-		s.Wrong("gateway-only", "it goes with -control-plane, the manager to follow")
+		s.Wrong("gateway-only", "requires -control-plane, the manager to follow")
 	case !s.gatewayOnly && s.plane.ControlPlane+s.plane.Token+s.plane.Authorities != "":
-		s.Wrong("control-plane", "it goes with -gateway-only")
+		s.Wrong("control-plane", "requires -gateway-only")
 	case s.gatewayOnly:
 		for _, name := range []string{"store", "blobs", "kong", "kong-token", "gateway-url",
 			"demo-password", "demo-admin-password", "admin-token", "upstream-hosts", "security-plugin"} {
 			if s.Lookup(name).Value.String() != "" {
-				s.Wrong(name, "it does not go with -gateway-only; it is the manager's")
+				s.Wrong(name, "cannot be given together with -gateway-only; it is a setting of the manager")
 			}
 		}
 		for _, one := range []struct{ name, value, with, other string }{
 			{"idp", s.Provider, "client-secret", s.Secrets.ClientSecret}, {"client-secret", s.Secrets.ClientSecret, "idp", s.Provider},
 		} {
 			if one.value != "" && one.other == "" {
-				s.Wrong(one.name, "with -gateway-only it goes with -%s", one.with)
+				s.Wrong(one.name, "requires, with -gateway-only, -%s", one.with)
 			}
 		}
 	}

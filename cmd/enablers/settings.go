@@ -84,11 +84,11 @@ func readSettings(args []string) (*settings, error) {
 		"`folder` where everything is stored, except the messages of the MQTT broker and the configuration of multi-link")
 	f.BoolVar(&s.demo, "demo", false,
 		"keep all blocks busy until interrupted: messages, uploads, a training, calls of an API, and a link that is cut every 20 s")
-	f.IntVar(&s.demoRate, "demo-rate", 50, "messages a second and format of -demo; 0 sends as `many` as come back")
+	f.IntVar(&s.demoRate, "demo-rate", 50, "`messages` per second and format of -demo; 0 means as many as the channels annotate")
 	private := f.Bool("private-upstreams", false,
 		"let published definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	f.StringVar((*string)(&t.Access), "flcollector-grpc-access", "",
-		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as those of the stock library")
+		"`none` accepts every Flower client, whatever -access says, for clients that cannot send a token, such as those of the stock library")
 	f.StringVar(&t.Apps, "flcollector-apps", "", "a `folder` of apps for SuperNodes, .fab files; a training job names one of them")
 	f.StringVar(&t.Keys, "flcollector-fleet-keys", "",
 		"a `file` with the public keys of the SuperNodes that may take part, one a line as ssh-keygen -t ecdsa writes it, or in PEM")

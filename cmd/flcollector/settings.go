@@ -53,9 +53,10 @@ func declare() *settings {
 		Web: &host.Listener{Flag: "listen"}, Clients: &host.Listener{Flag: "grpc-listen", Silent: true},
 		Fleet: collector.NewFleet(f, "fleet"), Certificate: server.TLS{Prefix: "grpc"},
 	}}
-	f.StringVar(&s.Web.Address, "listen", "", "`HOST:PORT` of the REST interface; goes before -host and -port; port 0 takes any that is free")
+	f.StringVar(&s.Web.Address, "listen", "",
+		"`HOST:PORT` of the REST interface; takes precedence over -host and -port; port 0 takes any that is free")
 	f.StringVar(&s.Clients.Address, "grpc-listen", "",
-		"`HOST:PORT` for Flower clients; goes before -host and -federated-port; port 0 takes any that is free")
+		"`HOST:PORT` for Flower clients; takes precedence over -host and -federated-port; port 0 takes any that is free")
 	f.StringVar(&s.host, "host", "127.0.0.1", "`host` of both")
 	f.IntVar(&s.port, "port", 8000, "`port` of the REST interface")
 	f.IntVar(&s.federatedPort, "federated-port", 8088, "`port` for Flower clients")
@@ -86,10 +87,10 @@ func declare() *settings {
 			"TLS. Empty means that of -tls-cert")
 	f.StringVar(&s.Certificate.Key, "grpc-key", "", "the PEM `file` with its key")
 	f.StringVar(&s.Certificate.ClientCA, "grpc-client-ca", "",
-		"a PEM `file` of authorities; only clients with a certificate of one of them are let in, and go by its name; they need no token")
+		"a PEM `file` of authorities; only clients with a certificate of one of them are accepted, under its name; they need no token")
 	f.StringVar((*string)(&s.Access), "grpc-access", "",
-		"`none` lets every Flower client train, whatever -access says, for clients that can send no token, such as "+
-			"those of the stock library; empty means that they prove who they are as all other callers do")
+		"`none` accepts every Flower client, whatever -access says, for clients that cannot send a token, such as "+
+			"those of the stock library; empty means that they authenticate as all other callers do")
 	f.Int64Var(&s.Gate.MaxMessage, "max-message", flower.DefaultMaxMessage,
 		"the largest message from and to a client in `bytes`; clients have a limit of their own")
 	f.Int64Var(&s.Gate.Uploads, "uploads", 64<<20,
@@ -99,16 +100,16 @@ func declare() *settings {
 		"the largest public context of homomorphic encryption that is stored for clients, in `bytes`")
 	f.DurationVar(&s.Training.ClientTimeout, "client-timeout", 24*time.Hour,
 		"how long a job waits for enough clients before it is interrupted")
-	f.DurationVar(&s.Training.Park, "park", 5*time.Second, "after how long clients come back when the server was stopped")
+	f.DurationVar(&s.Training.Park, "park", 5*time.Second, "after how long clients reconnect when the server was stopped")
 	f.BoolVar(&s.Training.Clip, "clip", false,
 		"cut updates that lie further from the model than 3 medians of a round, the more the further they lie, unless a job "+
 			"says otherwise; by default those beyond 10 medians are reported and kept")
 	f.BoolVar(&s.Training.TrustClients, "trust-clients", false,
 		"measure no update, unless a job asks for it, and suspend no client; for clients that are all your own")
 	f.BoolVar(&s.Training.NoAudit, "no-audit", false,
-		"keep no audit log, and so digest no update, which takes a second of a core for each GB or so; reports of rounds there are all the same")
+		"keep no audit log, and so digest no update, which takes a core about a second per GB; rounds have reports in any case")
 	f.BoolVar(&s.Training.NoEdges, "no-edges", false,
-		"take no collectors as clients: any client may say that it is one, and what it sends is then not measured")
+		"refuse collectors as clients: any client may claim to be one, and its updates are then not measured")
 	f.BoolVar(&s.demo, "demo", false, "train a model with three clients inside this process, on data that come with it")
 	f.DurationVar(&s.demoPause, "demo-pause", 3*time.Second,
 		"how long a client of -demo waits before it trains in a round, so that one can watch; 0 does not wait")

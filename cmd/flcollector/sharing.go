@@ -27,7 +27,7 @@ type sharedSettings struct{ ca string }
 func (s *sharedSettings) declare(f *host.Flags, c *flcollect.Config) {
 	f.StringVar(&c.Advertise, "advertise", "",
 		"`HOST:PORT` where other collectors on the same database reach -grpc-listen, to relay clients of jobs that run here. "+
-			"Empty means its address, if that is of one host; otherwise the others send such clients away, to come back after -park")
+			"Empty means its address, if that is of one host; otherwise the others disconnect such clients, which reconnect after -park")
 	f.StringVar(&s.ca, "advertise-ca", "",
 		"the authorities in a PEM `file` for the certificates of the other collectors, if they use TLS for clients; "+
 			"empty means those of the system")
@@ -52,7 +52,7 @@ func (s *sharedSettings) warn(log *slog.Logger, c *flcollect.Config) {
 	alone := c.Name == ""
 	switch {
 	case alone && (c.Advertise != "" || s.ca != ""):
-		log.Warn("-advertise and -advertise-ca have no effect: -store is no database, so this collector is alone")
+		log.Warn("-advertise and -advertise-ca have no effect: -store is not a database, so this collector is alone")
 	case alone || c.RelayTLS != nil:
 	case c.Advertise != "" && !isLoopback(c.Advertise):
 		log.Warn("clients that are relayed, and the secret by which collectors on one database trust each other, cross the "+

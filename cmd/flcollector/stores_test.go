@@ -149,7 +149,7 @@ func TestSharedSettings_warn_saysWhatCrossesTheNetwork(t *testing.T) {
 		says     string
 	}{
 		{sharedSettings{}, flcollect.Config{}, ""},
-		{sharedSettings{}, flcollect.Config{Advertise: "192.0.2.1:8088"}, "-store is no database"},
+		{sharedSettings{}, flcollect.Config{Advertise: "192.0.2.1:8088"}, "-store is not a database"},
 		{sharedSettings{}, flcollect.Config{Name: "a", Advertise: "127.0.0.1:8088"}, ""},
 		{sharedSettings{}, flcollect.Config{Name: "a"}, ""},
 		{sharedSettings{}, flcollect.Config{Name: "a", Advertise: "192.0.2.1:8088"}, "in the clear"},

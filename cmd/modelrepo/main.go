@@ -1,8 +1,8 @@
 // Command modelrepo is the model repository as a server: namespaces, models,
 // versions and their content over REST.
 //
-//	modelrepo [-listen HOST:PORT] [-data DIR] [-store WHERE] [-blobs WHERE] [-config FILE] ...
-//	modelrepo collect [-data DIR] [-store WHERE] [-blobs WHERE]
+//	modelrepo [-listen HOST:PORT] [-data DIR] [-store URL] [-blobs URL] [-config FILE] ...
+//	modelrepo collect [-data DIR] [-store URL] [-blobs URL]
 //
 // Everything is stored in the folder of -data, or in the store of -store: another folder,
 // memory, or MongoDB. With -blobs content is stored in a second place, for instance a

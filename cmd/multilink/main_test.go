@@ -224,7 +224,7 @@ func TestRun_namesABadFlagAndHidesItsValue(t *testing.T) {
 		{[]string{"-role", "server", "-address", "10.0.0.1"}, "-address (MULTILINK_ADDRESS): expected an address"},
 		{[]string{"-role", "server", "-routes", "x"}, "-routes (MULTILINK_ROUTES): expected a prefix"},
 		{[]string{"-role", "server", "-routes", "10.0.0.0/8=x"}, "-routes (MULTILINK_ROUTES): expected the address"},
-		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): they go with -bridge"},
+		{[]string{"-role", "server", "-bridge-members", "eth0"}, "-bridge-members (MULTILINK_BRIDGE_MEMBERS): requires -bridge"},
 		{[]string{"-role", "server", "-token", "secret", "-token-file", "x"},
 			"-token-file (MULTILINK_TOKEN_FILE): the token is given already"},
 		{[]string{"-role", "server", "-tls-cert", "x"}, "-tls-cert, -tls-key: one needs the other"},

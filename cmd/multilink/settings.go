@@ -47,13 +47,13 @@ func readSettings(args []string) (*settings, error) {
 	f.BoolVar(&s.demo, "demo", false,
 		"show failovers between two instances on this machine until interrupted: as root in network namespaces, otherwise in memory")
 	f.StringVar(&s.web.Address, "listen", "127.0.0.1:3333", "`HOST:PORT` of the REST interface and the page; port 0 takes any that is free")
-	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is kept, private keys included")
+	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is stored, private keys included")
 	f.StringVar(&port.Name, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
 	address := f.String("address", "",
 		"`addresses` of a server on the bonded network with the lengths of their prefixes, with commas between, "+
 			"such as 10.9.0.1/24; clients get theirs from these networks")
 	f.StringVar(&port.Bridge, "bridge", "",
-		"`name` of a bridge that the device joins, and that has the addresses; it is made if it does not exist")
+		"`name` of a bridge that the device joins, and that has the addresses; it is created if it does not exist")
 	members := f.String("bridge-members", "", "`interfaces` to join to the bridge, such as a LAN's, with commas between")
 	routes := f.String("routes", "",
 		"`prefixes` that are reached over the bonded network, with commas between, each as PREFIX or PREFIX=GATEWAY")
@@ -67,7 +67,7 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&s.token, "token", "",
 		"`token` that requests have to show; better given by the environment, since others can see flags. Empty means that of -token-file")
 	f.StringVar(&s.tokenFile, "token-file", "",
-		"`file` that holds the token; it is made if it does not exist. Empty means the file token of the data "+
+		"`file` that holds the token; it is created if it does not exist. Empty means the file token of the data "+
 			"folder, unless -token or another way of -access is given")
 	clientCA := f.String("client-ca", "",
 		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
@@ -117,7 +117,7 @@ func (s *settings) check(addresses, routes, clientCA string) {
 		port.Routes = append(port.Routes, route)
 	}
 	if port.Bridge == "" && len(port.Members) > 0 {
-		s.Wrong("bridge-members", "they go with -bridge")
+		s.Wrong("bridge-members", "requires -bridge")
 	}
 	if s.plane != planeEngine && s.plane != planeKernel {
 		s.Wrong("plane", "expected engine or kernel, got %q", s.plane)

@@ -32,12 +32,12 @@ func (s *mapSettings) declare() *flag.FlagSet {
 	f := flag.NewFlagSet("rml map", flag.ContinueOnError)
 	f.StringVar(&s.file, "mapping", "", "the mapping, a `file` in Turtle, or in YARRRML if its name ends in .yml or .yaml; required")
 	f.StringVar(&s.dir, "dir", "", "the `folder` that the mapping's sources are relative to (default the folder of the mapping)")
-	f.StringVar(&s.base, "base", "", "the `IRI` put before relative IRIs that the mapping makes (default http://example.com/base/)")
+	f.StringVar(&s.base, "base", "", "the `IRI` that precedes relative IRIs of the mapping (default http://example.com/base/)")
 	declareDialect(f, &s.dialect)
 	f.StringVar(&s.format, "format", "nquads", "the `syntax` of the output: one of "+rdf.FormatNames(nil))
 	f.StringVar(&s.stream, "stream", "message", "what standard input holds for a carml:Stream: one `message`, or ndjson for one a line")
 	f.BoolVar(&s.strict, "strict", false,
-		"make a term that cannot be made an error in the legacy vocabulary too, as a channel does; otherwise its "+
+		"treat a term that cannot be generated as an error in the legacy vocabulary too, as a channel does; otherwise its "+
 			"statements are left out and a note counts them")
 	f.StringVar(&s.database, "database", "",
 		"the `URL` of the database of all tables, in place of that in the mapping: postgres://, mysql:// or sqlite:///path")
@@ -125,7 +125,9 @@ func note(stderr io.Writer, mapper *rml.Mapper) {
 	if t.Statements == 0 {
 		say(t.Records, "no statements from %s", count(t.Records, "record"))
 	}
-	say(t.LeftOut, "%s could not be made; statements with such a term are left out (-strict makes that an error)", count(t.LeftOut, "term"))
+	say(t.LeftOut,
+		"%s could not be generated; statements with such a term are left out (-strict treats that as an error)",
+		count(t.LeftOut, "term"))
 	for _, rows := range mapper.IrregularRows() {
 		say(rows.Count, "%s", rows)
 	}

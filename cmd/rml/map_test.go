@@ -46,7 +46,7 @@ func TestRunMap_notesOnStandardError(t *testing.T) {
 				"at /list/0/until, which xsd:dateTime does not have\n"},
 		"nothing of records": {`{"list":[{"id":1},{"id":2}]}`, nil, 0, "rml: note: no statements from 2 records\n"},
 		"left out": {`{"list":[{"id":1,"page":"http://b c"},{"id":2,"page":"http://b"}]}`, nil, 1,
-			"rml: note: one term could not be made; statements with such a term are left out (-strict makes that an error)\n"},
+			"rml: note: one term could not be generated; statements with such a term are left out (-strict treats that as an error)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, notes, err := rmlNotes(t, c.stdin, append([]string{"map", "-mapping", file}, c.flags...)...)

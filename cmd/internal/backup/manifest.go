@@ -56,7 +56,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("read %s: it is not complete, or no manifest: %w", ManifestName, err)
 	}
 	if made.Format > Format { // it may have members that are not known here
-		return Manifest{}, fmt.Errorf("read %s: a newer version (%q) made this backup, in format %d, and this one reads up to %d; "+
+		return Manifest{}, fmt.Errorf("read %s: a newer version (%q) created this backup, in format %d, and this one reads up to %d; "+
 			"use that version", ManifestName, made.Version, made.Format, Format)
 	}
 	var m Manifest
@@ -78,7 +78,7 @@ func (m Manifest) check() error {
 	case m.Format < 1:
 		return fmt.Errorf("format: expected 1 to %d, got %d", Format, m.Format)
 	case !ok:
-		return fmt.Errorf("owner: %.40q is not known; a newer version may have made this backup", m.Owner)
+		return fmt.Errorf("owner: %.40q is not known; a newer version may have created this backup", m.Owner)
 	case m.Time.IsZero():
 		return errors.New("time: it is missing")
 	case len(m.Files) == 0:
@@ -88,7 +88,7 @@ func (m Manifest) check() error {
 	for _, f := range m.Files {
 		err := f.check()
 		if err == nil && !owner.has(f.Name) {
-			err = fmt.Errorf("a folder of %s has no such file; a newer version may have made this backup", m.Owner)
+			err = fmt.Errorf("a folder of %s has no such file; a newer version may have created this backup", m.Owner)
 		}
 		if err != nil {
 			return fmt.Errorf("file %.*q: %w", maxName, f.Name, err)

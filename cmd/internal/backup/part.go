@@ -59,7 +59,7 @@ func listen(ctx context.Context, dir string) (net.Listener, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode().Type() != fs.ModeSocket:
-		return nil, fmt.Errorf("%q is no socket; move it away and start again", name)
+		return nil, fmt.Errorf("%q is not a socket; move it away and start again", name)
 	default:
 		if err := os.Remove(name); err != nil {
 			return nil, err

@@ -209,7 +209,7 @@ func readBeside(name string) (_ []byte, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	data, err := io.ReadAll(io.LimitReader(file, maxBeside+1))
 	if err == nil && len(data) > maxBeside {
-		err = fmt.Errorf("%q has more than %d bytes, so it is not the file that the server made", name, maxBeside)
+		err = fmt.Errorf("%q has more than %d bytes, so it is not the file that the server created", name, maxBeside)
 	}
 	return data, err
 }

@@ -43,7 +43,7 @@ func (c *Collector) logClients() {
 			return
 		}
 	}
-	c.env.Logger.Info("Flower clients are let in", "address", address, "need", need)
+	c.env.Logger.Info("Flower clients are accepted", "address", address, "need", need)
 }
 
 // authorizeClient returns the function of flower.ServerConfig, nil if it accepts every client.

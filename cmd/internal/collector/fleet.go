@@ -62,7 +62,7 @@ func (c *Collector) openFleet() error {
 			return fmt.Errorf("open the apps for SuperNodes: %w", err)
 		}
 		for _, problem := range apps.Problems() {
-			c.log.Warn("a file in the folder of apps is no app", "error", problem)
+			c.log.Warn("a file in the folder of apps is not an app", "error", problem)
 		}
 	}
 	c.fleet, err = supernode.New(supernode.Config{
@@ -114,7 +114,7 @@ func (c *Collector) logNodes() {
 		c.log.Warn("EVERY SUPERNODE MAY TRAIN that reaches the server", "address", address)
 		return
 	}
-	c.log.Info("SuperNodes are let in", "address", address, "need", need)
+	c.log.Info("SuperNodes are accepted", "address", address, "need", need)
 }
 
 // fleetEndpoint says how SuperNodes reach the server, for the pages.

@@ -137,7 +137,7 @@ func parsePEM(text []byte) (key *ecdsa.PublicKey, rest []byte, err error) {
 func parseOpenSSH(line string) (key *ecdsa.PublicKey, comment string, err error) {
 	fields := strings.Fields(line)
 	if len(fields) < 2 {
-		return nil, "", errors.New("it is no key: expected ecdsa-sha2-nistp256 AAAA..., or a block of PEM")
+		return nil, "", errors.New("it is not a key: must be ecdsa-sha2-nistp256 AAAA..., or a block of PEM")
 	}
 	curves := map[string]elliptic.Curve{"nistp256": elliptic.P256(), "nistp384": elliptic.P384(), "nistp521": elliptic.P521()}
 	name, isECDSA := strings.CutPrefix(fields[0], "ecdsa-sha2-")
@@ -206,7 +206,7 @@ func (k *NodeKeys) name(key *ecdsa.PublicKey) (string, bool) {
 // Reasons why a SuperNode is refused. Its log has them, and that of the collector.
 var (
 	errNodesNeedKeys = errors.New("the collector takes only SuperNodes whose public keys it knows, and has none: " +
-		"its operator lists them in a file (-fleet-keys), or lets every client train (-grpc-access none)")
+		"its operator lists them in a file (-fleet-keys), or accepts every client (-grpc-access none)")
 	errNodeUnsigned = errors.New("the collector takes only SuperNodes whose public keys it knows, and this one does not sign its requests: " +
 		"start it with --auth-supernode-private-key, from Flower 1.15 on")
 	errNodeUnknown = errors.New("the public key of this SuperNode is not in the collector's file of keys (-fleet-keys): " +

@@ -95,7 +95,7 @@ func TestParseNodeKeys_namesTheLineOfAFault(t *testing.T) {
 		"ecdsa-sha2-nistp384" + ssh[len("ecdsa-sha2-nistp256"):]: "line 1: the key is not one of the kind",
 		"# x\n" + rsa:                    "line 2: the PEM block is a \"RSA PUBLIC KEY\"",
 		"-----BEGIN PUBLIC KEY-----\nAA": "line 1: the PEM block is damaged",
-		"word":                           "line 1: it is no key",
+		"word":                           "line 1: it is not a key",
 	} {
 		_, err := parseNodeKeys([]byte(file))
 		require.ErrorContains(t, err, want, file)

@@ -34,9 +34,9 @@ type Settings struct {
 // access-role-claim, tls-cert, tls-key, tls-client-ca and hosts.
 func Declare(f *server.Flags) *Settings {
 	s := &Settings{}
-	f.StringVar(&s.access, "access", "", "`how` callers prove who they are: none, token, oidc, mtls, or several with commas between. "+
+	f.StringVar(&s.access, "access", "", "authentication `methods` of callers: none, token, oidc, mtls, or several with commas between. "+
 		"Empty means none where only this machine can reach the server, and otherwise token, with one that is generated "+
-		"at the first start into the file access-token of the data folder. none lets every caller do everything")
+		"at the first start into the file access-token of the data folder. none allows every caller everything")
 	f.StringVar(&s.tokens, "access-tokens", "", "`file` with the tokens of -access token, a line each: NAME ROLE TOKEN. "+
 		"ROLE is reader, operator or admin. The file is read again when it changes")
 	f.StringVar(&s.issuer, "access-issuer", "", "`URL` of the OpenID Connect issuer of -access oidc")
@@ -87,7 +87,7 @@ func (s *Settings) Check() error {
 	s.ways = server.Names(s.access)
 	for _, way := range s.ways {
 		if !slices.Contains([]string{wayNone, wayToken, wayOIDC, wayMTLS}, way) {
-			errs = append(errs, fmt.Errorf("-access: %q is no way of access: expected none, token, oidc or mtls", way))
+			errs = append(errs, fmt.Errorf("-access: %q is not an authentication method: must be none, token, oidc or mtls", way))
 		}
 	}
 	if s.access == "" {
@@ -117,7 +117,7 @@ func (s *Settings) Check() error {
 		errs = append(errs, errors.New("-access mtls: needs -tls-client-ca, with -tls-cert and -tls-key"))
 	}
 	if slices.Contains(strings.Split(s.roleClaim, "."), "") {
-		errs = append(errs, fmt.Errorf("-access-role-claim: %q is no path of names with dots between", s.roleClaim))
+		errs = append(errs, fmt.Errorf("-access-role-claim: %q is not a path of names with dots between", s.roleClaim))
 	}
 	return errors.Join(append(errs, s.tls.Check())...)
 }

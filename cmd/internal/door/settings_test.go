@@ -23,7 +23,7 @@ func TestSettings_Check_namesTheFlag(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-access", "magic"}, `-access: "magic" is no way of access: expected none, token, oidc or mtls`},
+		{[]string{"-access", "magic"}, `-access: "magic" is not an authentication method: must be none, token, oidc or mtls`},
 		{[]string{"-access", "none,token"}, "-access: none cannot be combined"},
 		{[]string{"-access", "none", "-access-tokens", "x"}, "-access none: cannot be given together with -access-tokens"},
 		{[]string{"-access", "token", "-access-issuer", "https://x", "-access-audience", "y"},

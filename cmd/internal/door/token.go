@@ -40,7 +40,7 @@ func (d *Door) generatedToken(ctx context.Context, config Config) (token string,
 		old := found.Data
 		if fresh = old == nil; !fresh {
 			if json.Unmarshal(old, &kept) != nil || kept.Token == "" {
-				return nil, fmt.Errorf("the document %q in the store is no access token: restore it from a backup, or remove it "+
+				return nil, fmt.Errorf("the document %q in the store is not an access token: restore it from a backup, or remove it "+
 					"to have a new token generated", SessionsPrefix+"…/"+tokenKey)
 			}
 			return nil, nil

@@ -33,13 +33,13 @@ type Settings struct {
 func Declare(f *server.Flags, t Texts) *Settings {
 	s := &Settings{flags: f, patience: 5 * time.Second}
 	f.StringVar(&s.data, "data", t.Data,
-		"`folder` of this server: everything is kept there unless -store says otherwise, and the server's own files in any case")
-	f.StringVar(&s.store, "store", "", "`where` everything is kept: "+storeForms()+"; empty means the folder of -data."+t.Note+
+		"`folder` of this server: everything is stored there unless -store says otherwise, and the server's own files in any case")
+	f.StringVar(&s.store, "store", "", "`URL` where everything is stored: "+storeForms()+"; empty means the folder of -data."+t.Note+
 		" Give a URL with a password by the environment, since others can see flags")
 	if !t.NoBlobs {
-		f.StringVar(&s.blobs, "blobs", "", "`where` content is kept, if not with the rest: "+blobForms()+
+		f.StringVar(&s.blobs, "blobs", "", "`URL` where content is stored, if not with the rest: "+blobForms()+
 			". Content that the rest does not know is removed, so a bucket or prefix belongs to one -store; key "+
-			"and secret come of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
+			"and secret are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	}
 	if !t.NoTimeout {
 		f.DurationVar(&s.patience, "store-timeout", s.patience, "how long a call waits for a database server that is away")

@@ -116,7 +116,7 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 func (s *Stores) warnOfUnused(data string) {
 	if s.folder == "" && backup.Exists(filepath.Join(data, backup.DatabaseName)) {
 		s.log.Warn("the folder of -data has records that this server does not use, since they are kept elsewhere: "+
-			"a backup of the folder has none of the present ones", "folder", data)
+			"a backup of the folder does not contain the current ones", "folder", data)
 	}
 }
 

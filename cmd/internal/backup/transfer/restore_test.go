@@ -109,7 +109,7 @@ func TestRestore_refusesAWrongManifest(t *testing.T) {
 }
 
 func TestRestore_refusesWhatIsNoBackup(t *testing.T) {
-	refused(t, newData(t, t.TempDir()), "it has no backup.json: it is no backup, or one that was cut off")
+	refused(t, newData(t, t.TempDir()), "it has no backup.json: it is not a backup, or an incomplete one")
 	refused(t, t.TempDir(), "it has no backup.json")
 	refused(t, filepath.Join(t.TempDir(), "absent"), "no such file")
 	empty := filepath.Join(t.TempDir(), "empty.tar")

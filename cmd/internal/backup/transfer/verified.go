@@ -37,7 +37,7 @@ type target interface {
 }
 
 // errNoManifest is for backups without the manifest, which is written last.
-var errNoManifest = errors.New("it has no " + backup.ManifestName + ": it is no backup, or one that was cut off; use another one")
+var errNoManifest = errors.New("it has no " + backup.ManifestName + ": it is not a backup, or an incomplete one; use another one")
 
 // transferred are the files that have been transferred, with what is known of them.
 type transferred map[string]backup.File
@@ -64,7 +64,7 @@ func (t transferred) take(ctx context.Context, name string, content io.Reader, t
 		return fmt.Errorf("file %.80q: %w", name, err)
 	}
 	if !backup.IsKnownToAny(name) { // the manifest, with the owner, may come last
-		return fmt.Errorf("file %q: no folder of a server has such a file; a newer version may have made this backup", name)
+		return fmt.Errorf("file %q: no folder of a server has such a file; a newer version may have created this backup", name)
 	}
 	if _, twice := t[name]; twice {
 		return fmt.Errorf("file %q is there twice", name)
