@@ -383,7 +383,7 @@ func importTable() []room {
 			"flcollect", "flcollect/flower", "flcollect/jobconfig", "flcollect/report", "flcollect/strategy", "examples/tumours",
 		}, modules: []string{sync}},
 		{dir: "cmd/internal/demo/bonding", imports: []string{
-			"cmd/internal/demo/pair", "internal/netlab", "multilink/...",
+			"cmd/internal/demo/pair", "internal/netlab", "internal/server", "multilink/...",
 		}},
 		{dir: "cmd/internal/demo/tour", imports: []string{"apimgmt", "modelrepo", "multilink/memory"}},
 		{dir: "cmd/internal/demo/pair", imports: []string{"multilink/...", "storage"}},

@@ -22,7 +22,8 @@ type Block struct {
 	Routes http.Handler
 	// Pages are its pages in a console.
 	Pages []console.Part
-	// Run is what runs, in the order of the start.
+	// Run is what runs, in the order of the start. The Announce of the last part of a server is the
+	// server's.
 	Run []server.Part
 	// Later is what starts when the server has announced itself.
 	Later []server.Part
