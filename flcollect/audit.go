@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -39,7 +40,7 @@ func (s *Server) report(ctx context.Context, id string, number, after, limit int
 	if err != nil {
 		return report.RoundReport{}, err
 	}
-	doc, err := s.config.Documents.Get(ctx, roundKey(r.Token, number))
+	doc, err := s.config.Documents.Get(ctx, job.RoundKey(r.Token, number))
 	if errors.Is(err, storage.ErrNotFound) {
 		return report.RoundReport{}, report.ErrNoReport
 	}

@@ -148,7 +148,7 @@ func TestServer_Stop_interruptsAllJobs(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 2}, w.weights(t, "trains"))
 }
 
-func TestDelivery_outlastsAnOutage(t *testing.T) {
+func TestServer_delivery_outlastsAnOutage(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	n := &neighbours{down: func(call string) error {
@@ -192,7 +192,7 @@ func TestDelivery_outlastsAnOutage(t *testing.T) {
 	require.Equal(t, 1, blobsLeft)
 }
 
-func TestDelivery_takesARefusalAsFinal(t *testing.T) {
+func TestServer_delivery_takesARefusalAsFinal(t *testing.T) {
 	n := &neighbours{down: func(call string) error {
 		if call == "model" {
 			return nil

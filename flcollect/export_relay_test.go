@@ -7,5 +7,5 @@ import (
 
 // DialRelays replaces the way in which a server that does not run yet connects to others.
 func (s *Server) DialRelays(dial func(ctx context.Context, target string) (net.Conn, error)) {
-	s.lobby.dial = dial
+	s.joinGroup(dial)
 }

@@ -37,7 +37,7 @@ func (w slowWriter) Commit(ctx context.Context) (storage.BlobInfo, error) {
 	}
 }
 
-func TestSaving_runsWhileClientsEvaluate(t *testing.T) {
+func TestServer_saving_runsWhileClientsEvaluate(t *testing.T) {
 	blobs := slowBlobs{storage.NewMemoryBlobs(), make(chan struct{}, 1)}
 	w := newWorld(t, flcollect.Config{Blobs: blobs, Initial: zeros})
 	evaluated := make(chan struct{}, 1)

@@ -2,17 +2,20 @@ package flcollect
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
+	"github.com/iotenablers/enablers/flcollect/internal/group"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/internal/upstream"
 	"github.com/iotenablers/enablers/internal/notify"
 )
 
@@ -26,37 +29,27 @@ type lobby struct {
 	park     time.Duration
 	ending   context.Context // of the server
 
-	name     string
-	address  string // where other servers reach this one
-	relayTLS *tls.Config
-	dial     func(ctx context.Context, target string) (net.Conn, error) // to other servers; nil means TCP
-	log      *slog.Logger
-	together *together // nil if the server is alone on its store; set before use
+	log   *slog.Logger
+	group *group.Group // nil if the server is alone on its store; set before use
 
 	mu       sync.Mutex
 	sessions int
 	waiting  int
-	warned   map[string]bool // sessions of servers that were logged as out of reach
-	left     chan struct{}   // has a token when a session has ended
+	left     chan struct{} // has a token when a session has ended
 }
 
 func newLobby(jobs *registry, config Config, ending context.Context) *lobby {
 	return &lobby{
 		jobs: jobs, route: config.Route, identify: config.Identify, noEdges: config.NoEdges, park: config.Park, ending: ending,
-		name: config.Name, address: config.Advertise, warned: map[string]bool{}, relayTLS: config.RelayTLS, log: config.Logger,
-		left: make(chan struct{}, 1),
+		log: config.Logger, left: make(chan struct{}, 1),
 	}
 }
 
 // visitor is a client whose job is not known yet.
 type visitor struct {
-	*round.Client
-	session *flower.Session
-	job     string // the id of its job, if its property or Config.Route names it
-	asked   bool   // for its properties
-
-	last    *remote   // that it was relayed to
-	failing time.Time // since when relays to it fail; zero if they do not
+	group.Visitor
+	job   string // the id of its job, if its property or Config.Route names it
+	asked bool   // for its properties
 }
 
 // propertiesTimeout bounds the request for the properties of a client.
@@ -64,7 +57,8 @@ const propertiesTimeout = 30 * time.Second
 
 // handle serves a client until its session or its job ends.
 func (l *lobby) handle(ctx context.Context, session *flower.Session) error {
-	v := &visitor{Client: round.NewClient(session, round.Identity(session, l.identify)), session: session}
+	client := round.NewClient(session, round.Identity(session, l.identify))
+	v := &visitor{Visitor: group.Visitor{Client: client, Session: session}}
 	l.enter()
 	defer l.leave()
 	for {
@@ -116,32 +110,119 @@ func (l *lobby) addWaiting(n int) {
 	l.waiting += n
 }
 
-// join adds a client to the pool of its job, or returns its job at another server. Where
-// there is none for it, the channel is closed when another job is started, and the client
-// counts as waiting.
-func (l *lobby) join(ctx context.Context, v *visitor) (*job, *remote, <-chan struct{}, error) {
+// join adds a client to its job, or returns its job at another server. Where there is none
+// for it, the channel is closed when there may be another job, and the client counts as waiting.
+func (l *lobby) join(ctx context.Context, v *visitor) (*job.Job, *group.Remote, <-chan struct{}, error) {
 	relayed := v.Peer.Relay
 	if relayed != nil {
 		v.job = relayed.Job
 	} else if l.route != nil && !v.Edge() {
-		if id := l.route(v.session); id != "" {
+		if id := l.route(v.Session); id != "" {
 			v.job = id
 		}
 	}
 	label := l.label(v.Peer)
-	if v.job == "" && !v.asked && l.jobs.ambiguous(label) {
+	if v.job == "" && !v.asked && l.ambiguous(label) {
 		v.asked = true
-		id, err := trainingID(ctx, v.session)
+		id, err := trainingID(ctx, v.Session)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		v.job = id
 	}
-	j, other, next := l.jobs.join(v.Client, v.job, label)
-	if next != nil && relayed == nil {
-		l.addWaiting(1)
+	for {
+		next := l.jobs.offers()
+		j, other := l.choose(v, label)
+		switch {
+		case other != nil:
+			l.group.Sent(other)
+			return nil, other, nil, nil
+		case j == nil:
+			if relayed == nil {
+				l.addWaiting(1)
+			}
+			return nil, nil, next, nil
+		case j.Add(v.Client):
+			return j, nil, nil, nil
+		}
 	}
-	return j, other, next, nil
+}
+
+// choose returns the job of a client at this server, or at another one. A client is relayed
+// once at most.
+func (l *lobby) choose(v *visitor, label string) (*job.Job, *group.Remote) {
+	j := l.jobs.choose(v.job, label)
+	if l.group == nil || v.Peer.Relay != nil {
+		return j, nil
+	}
+	other, rank := l.group.Choose(v.job, label)
+	if other == nil || j != nil && (v.job != "" || j.ID() == label || !rank.Before(j.Rank())) {
+		return j, nil
+	}
+	return nil, other
+}
+
+// ambiguous reports whether several jobs take clients, and none of them is the one whose
+// id is the label.
+func (l *lobby) ambiguous(label string) bool {
+	open := 0
+	for _, j := range l.jobs.all() {
+		if j.Accepts() {
+			if j.ID() == label {
+				return false
+			}
+			open++
+		}
+	}
+	if l.group != nil {
+		others := l.group.Open()
+		if slices.Contains(others, label) {
+			return false
+		}
+		open += len(others)
+	}
+	return open > 1
+}
+
+// admitEdge has an edge join the job that it names, and returns an error that matches
+// [flower.ErrUnfit] if the strategy of that takes no sums.
+func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
+	id := upstream.JobOf(v.Peer)
+	if id == "" {
+		return nil
+	}
+	if l.noEdges {
+		return fmt.Errorf("%w: this server takes no collectors as clients", flower.ErrUnfit)
+	}
+	v.job = id
+	if j := l.jobs.get(id); j != nil {
+		return j.AdmitEdge(ctx, l.ending.Done())
+	}
+	return nil // join waits for it
+}
+
+// relay has another server instruct a client until its job has ended.
+func (l *lobby) relay(ctx context.Context, v *visitor, other *group.Remote) (over bool, err error) {
+	next, err := l.group.Relay(ctx, &v.Visitor, other)
+	switch next {
+	case group.Leave:
+		return true, l.sendAway(ctx, v.Client)
+	case group.Dismiss:
+		return true, sendHome(ctx, v.Client)
+	case group.Interrupted:
+		return true, l.dismissStopped(ctx, v.Client, other.ID())
+	case group.Fail:
+		return true, err
+	}
+	return false, nil
+}
+
+// sendBack ends a relay for a job that this server does not conduct: the server that
+// relays looks for the job again.
+func (l *lobby) sendBack(ctx context.Context, c *round.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	return c.Session.Reconnect(ctx, 1)
 }
 
 // wait has a client wait until a job is started, or it leaves.
@@ -158,21 +239,18 @@ func (l *lobby) wait(ctx context.Context, c *round.Client, next <-chan struct{})
 }
 
 // keep keeps a client in the pool of its job until one of them ends.
-func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) (over bool, err error) {
-	defer func() {
-		j.pool.Remove(c)
-		j.signal()
-	}()
+func (l *lobby) keep(ctx context.Context, c *round.Client, j *job.Job) (over bool, err error) {
+	defer j.Remove(c)
 	select {
-	case <-j.over:
+	case <-j.Ended():
 		return true, l.dismiss(ctx, c, j)
 	case <-l.ending.Done():
 		return true, l.sendAway(ctx, c)
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
-	case <-j.done:
+	case <-j.Done():
 		select {
-		case <-j.over: // both were ready
+		case <-j.Ended(): // both were ready
 			return true, l.dismiss(ctx, c, j)
 		default:
 		}
@@ -184,9 +262,9 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job) (over bool, e
 }
 
 // dismiss ends the session of a client whose job has ended.
-func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job) error {
-	if j.abrupt {
-		return l.dismissStopped(ctx, c, j.id)
+func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job.Job) error {
+	if j.Abrupt() {
+		return l.dismissStopped(ctx, c, j.ID())
 	}
 	return sendHome(ctx, c)
 }
@@ -203,7 +281,7 @@ func (l *lobby) dismissStopped(ctx context.Context, c *round.Client, id string) 
 // sendHome ends the session of a client, which does not come back. Where the client carries
 // out an instruction, it has a bounded time to answer.
 func sendHome(ctx context.Context, c *round.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, dismissal)
+	ctx, cancel := context.WithTimeout(ctx, job.Dismissal)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 0)
 }

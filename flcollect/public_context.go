@@ -52,7 +52,7 @@ func (s *Server) setContext(ctx context.Context, id string, content io.Reader, c
 	}
 	r, err := s.current(ctx, id) // another server may conduct it
 	if err == nil && !r.State.Ended() && r.Config.Homomorphic != nil {
-		err = received.Fits(*r.effective().Homomorphic)
+		err = received.Fits(*r.Effective().Homomorphic)
 	}
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return publiccontext.Info{}, err

@@ -3,17 +3,14 @@ package flcollect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/audit"
-	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
-	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
@@ -26,36 +23,14 @@ func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 	if jobconfig.CheckID(id) != nil {
 		return unknown, nil
 	}
-	if j := s.jobs.get(id); j != nil {
-		return j.status(), nil
-	}
-	r, err := s.stored(ctx, id)
+	r, err := s.current(ctx, id)
 	if errors.Is(err, storage.ErrNotFound) {
 		return unknown, nil
 	}
 	if err != nil {
 		return Status{}, fmt.Errorf("status of job %q: %w", id, err)
 	}
-	return s.jobs.statusElsewhere(r), nil
-}
-
-// statusElsewhere returns the status of a job that this server does not conduct, with what
-// the server of the job shows.
-func (r *registry) statusElsewhere(rec record) Status {
-	status := rec.status()
-	live, ok := r.shown(rec.ID, rec.Token)
-	if !ok {
-		return status
-	}
-	status.Clients = live.Clients
-	if live.Error != "" {
-		status.Error = live.Error
-	}
-	if !status.State.Ended() {
-		status.Needed, status.Suspended = live.Needed, live.Suspended
-		status.Evaluating = live.Evaluating && live.Round == status.Round
-	}
-	return status
+	return s.status(r), nil
 }
 
 // Jobs returns, in the order of their ids, up to limit jobs whose ids begin with
@@ -67,9 +42,9 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 		limit = storage.DefaultPage
 	}
 	if after != "" {
-		after = jobKey(after)
+		after = job.Key(after)
 	}
-	docs, err := s.config.Documents.List(ctx, jobPrefix+prefix, after, limit)
+	docs, err := s.config.Documents.List(ctx, job.Prefix+prefix, after, limit)
 	if errors.Is(err, storage.ErrInvalidKey) {
 		err = fmt.Errorf("%w: %w", jobconfig.ErrInvalid, err)
 	}
@@ -77,17 +52,17 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 		return nil, "", fmt.Errorf("list jobs: %w", err)
 	}
 	for _, doc := range docs {
-		id := strings.TrimPrefix(doc.Key, jobPrefix)
+		id := strings.TrimPrefix(doc.Key, job.Prefix)
 		if j := s.jobs.get(id); j != nil {
-			jobs = append(jobs, j.status())
+			jobs = append(jobs, currentStatus(j))
 			continue
 		}
-		r, err := readRecord(id, doc.Data)
+		r, err := job.ReadRecord(id, doc.Data)
 		if err != nil { // one damaged job does not hide the others
 			jobs = append(jobs, Status{Job: id, State: report.Inactive, Error: excerpt.Reason(err)})
 			continue
 		}
-		jobs = append(jobs, s.jobs.statusElsewhere(r))
+		jobs = append(jobs, s.status(r))
 	}
 	if len(docs) == limit {
 		next = jobs[len(jobs)-1].Job
@@ -106,20 +81,9 @@ func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]rep
 	if err != nil {
 		return nil, fmt.Errorf("rounds of job %q: %w", id, err)
 	}
-	docs, err := s.config.Documents.List(ctx, roundFolder(r.Token), roundKey(r.Token, max(after, 0)), limit)
+	rounds, err := job.Rounds(ctx, s.config.Documents, r, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("rounds of job %q: %w", id, err)
-	}
-	var rounds []report.Round
-	for _, doc := range docs {
-		var round report.Round
-		if err := json.Unmarshal(doc.Data, &round); err != nil {
-			return nil, fmt.Errorf("rounds of job %q: read %q: %w: %w", id, doc.Key, persist.ErrDamaged, err)
-		}
-		if round.Number > r.Round {
-			break // the round is being stored, and does not count yet
-		}
-		rounds = append(rounds, round)
 	}
 	return rounds, nil
 }
@@ -142,7 +106,7 @@ func (s *Server) Result(ctx context.Context, id string) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("result of job %q: %w", id, err)
 		}
-		result, err := resultOf(ctx, s.config.Blobs, id, r.outcome, r.Run)
+		result, err := loadResult(ctx, s.config.Blobs, id, r.Outcome, r.Run)
 		if err == nil || !errors.Is(err, storage.ErrNotFound) || r.Checkpoint.Key == last {
 			return result, err
 		}
@@ -151,45 +115,14 @@ func (s *Server) Result(ctx context.Context, id string) (Result, error) {
 }
 
 // current returns the record of a job.
-func (s *Server) current(ctx context.Context, id string) (record, error) {
+func (s *Server) current(ctx context.Context, id string) (job.Record, error) {
 	if err := jobconfig.CheckID(id); err != nil {
-		return record{}, storage.ErrNotFound
+		return job.Record{}, storage.ErrNotFound
 	}
 	if j := s.jobs.get(id); j != nil {
-		return j.record(), nil
+		return j.Record(), nil
 	}
-	return s.stored(ctx, id)
-}
-
-// stored returns the stored record of a job.
-func (s *Server) stored(ctx context.Context, id string) (record, error) {
-	doc, err := s.config.Documents.Get(ctx, jobKey(id))
-	if err != nil {
-		return record{}, err
-	}
-	return readRecord(id, doc.Data)
-}
-
-// resultOf returns the result of a run.
-func resultOf(ctx context.Context, blobs storage.Blobs, id string, o outcome, run int64) (Result, error) {
-	if o.Checkpoint == nil {
-		return Result{}, fmt.Errorf("result of job %q: %w", id, ErrNoResult)
-	}
-	model, _, err := checkpoint.Load(ctx, blobs, o.Checkpoint)
-	if err != nil {
-		return Result{}, fmt.Errorf("result of job %q: %w", id, err)
-	}
-	config := o.Config.Copy()
-	copied := map[string]float64{}
-	maps.Copy(copied, o.Metrics)
-	result := Result{
-		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, Run: run, ConfigurationID: config.ConfigurationID,
-		RunID:  o.Token,
-		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
-		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model,
-		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,
-	}
-	return result, nil
+	return job.Find(ctx, s.config.Documents, id)
 }
 
 // Client is a Flower client that is connected for a job.
@@ -214,7 +147,7 @@ func (s *Server) Clients(id string) []Client {
 		return nil
 	}
 	var clients []Client
-	for _, c := range j.pool.All() {
+	for _, c := range j.Clients() {
 		clients = append(clients, Client{Identity: c.Identity, Name: c.Peer.Label(), Session: c.Name()})
 	}
 	slices.SortFunc(clients, func(a, b Client) int {

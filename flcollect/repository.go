@@ -3,23 +3,31 @@ package flcollect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"strconv"
 
 	"github.com/iotenablers/enablers/flcollect/ckks"
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/tensor"
+	"github.com/iotenablers/enablers/storage"
 )
 
 // ErrNoModel is returned by a [Repository] that has no parameters of a model.
-var ErrNoModel = errors.New("flcollect: the repository has no parameters of that model")
+var ErrNoModel = job.ErrNoModel
 
 // ErrNoStrategy is returned by a [Repository] that has no strategy of a name.
-var ErrNoStrategy = errors.New("flcollect: no strategy of that name")
+var ErrNoStrategy = job.ErrNoStrategy
 
 // ErrRefused is matched by the error of a [Repository] or an [Orchestrator] that will
 // never take what it was given. After any other error the call is repeated.
-var ErrRefused = errors.New("flcollect: refused")
+var ErrRefused = job.ErrRefused
 
 // ErrRepository is matched by the error of [Server.Start] where the repository did not say
 // whether it has the strategy of the job.
@@ -45,6 +53,16 @@ type NamedModels interface {
 	// NamedModel does what Model does, and returns the names of the layers in their
 	// order; nil if they have none.
 	NamedModel(ctx context.Context, name, version string) (model strategy.Model, layers []string, err error)
+}
+
+// Orchestrator receives the progress of trainings. Its methods are called concurrently,
+// but for one job in order, and again until they return nil or an error that matches
+// [ErrRefused].
+type Orchestrator interface {
+	// RoundDone reports that a round has ended.
+	RoundDone(ctx context.Context, round report.RoundDone) error
+	// EarlyEnd reports that a target was surpassed. By then the result is stored.
+	EarlyEnd(ctx context.Context, end report.EarlyEnd) error
 }
 
 // Result is the result of a training.
@@ -90,4 +108,67 @@ func (r Result) WriteWeights(w io.Writer) error {
 		return tensor.WriteParametersPickle(w, ckks.Type, r.Weights...)
 	}
 	return tensor.WritePickle(w, r.Weights...)
+}
+
+// RecordID returns the id under which a repository whose records have no run keeps the
+// result: that of the job for its first run, and ID-run-N for others. A job whose own id has that form
+// may meet it, and so may a job of another collector: the repository refuses the later of two
+// results of one id whose RunID differ.
+func (r Result) RecordID() string { return recordID(r.TrainingID, r.Run) }
+
+func recordID(id string, run int64) string {
+	if run <= 1 {
+		return id
+	}
+	return id + "-run-" + strconv.FormatInt(run, 10)
+}
+
+// loadResult returns the result of a run.
+func loadResult(ctx context.Context, blobs storage.Blobs, id string, o job.Outcome, run int64) (Result, error) {
+	if o.Checkpoint == nil {
+		return Result{}, fmt.Errorf("result of job %q: %w", id, ErrNoResult)
+	}
+	model, _, err := checkpoint.Load(ctx, blobs, o.Checkpoint)
+	if err != nil {
+		return Result{}, fmt.Errorf("result of job %q: %w", id, err)
+	}
+	config := o.Config.Copy()
+	copied := map[string]float64{}
+	maps.Copy(copied, o.Metrics)
+	result := Result{
+		ModelName: config.ModelName, ModelVersion: config.ModelVersion, TrainingID: id, Run: run, ConfigurationID: config.ConfigurationID,
+		RunID:  o.Token,
+		Rounds: max(o.Round, 0), FinalLoss: o.Loss, Metrics: copied, StrategyConf: config.StrategyConf,
+		Privacy: o.Privacy, Aggregated: o.Aggregated, Updates: o.Updates, Weights: model,
+		LocalLayers: config.LocalLayers, Encrypted: config.Homomorphic != nil,
+	}
+	return result, nil
+}
+
+// results are the results of jobs, and the models with which they begin, in a repository.
+type results struct {
+	repository Repository
+	blobs      storage.Blobs
+}
+
+// model returns a model of the repository, with the names of its layers where it knows them.
+func (r results) model(ctx context.Context, config jobconfig.Config) (strategy.Model, []string, error) {
+	if named, ok := r.repository.(NamedModels); ok {
+		return named.NamedModel(ctx, config.ModelName, config.ModelVersion)
+	}
+	model, err := r.repository.Model(ctx, config.ModelName, config.ModelVersion)
+	return model, nil, err
+}
+
+// store stores the result of a run in the repository. It counts as refused, too, if its
+// model is lost.
+func (r results) store(ctx context.Context, id string, o job.Outcome, run int64) error {
+	result, err := loadResult(ctx, r.blobs, id, o, run)
+	if err != nil {
+		if persist.Lost(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		return err
+	}
+	return r.repository.Store(ctx, result)
 }

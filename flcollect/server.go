@@ -12,6 +12,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/contextstore"
+	"github.com/iotenablers/enablers/flcollect/internal/group"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/internal/tracing"
@@ -22,7 +24,7 @@ import (
 var (
 	// ErrActive is returned where a job of that id is being trained with another
 	// configuration.
-	ErrActive = errors.New("flcollect: the job is being trained with another configuration")
+	ErrActive = job.ErrActive
 	// ErrUnknown is returned for a job that is not known.
 	ErrUnknown = errors.New("flcollect: there is no such job")
 	// ErrNoResult is returned for a job that has no model yet, or that is not
@@ -30,10 +32,10 @@ var (
 	ErrNoResult = errors.New("flcollect: the job has no model")
 	// ErrUndelivered is returned for a job that has ended several times while the
 	// repository took none of its results.
-	ErrUndelivered = errors.New("flcollect: results are not delivered yet")
+	ErrUndelivered = job.ErrUndelivered
 	// ErrNotRunning is returned before [Server.Run] has read what is stored, and
 	// once it ends.
-	ErrNotRunning = errors.New("flcollect: the server is not running")
+	ErrNotRunning = job.ErrNotRunning
 )
 
 // Server runs jobs. It is safe for concurrent use. Make one with [NewServer].
@@ -60,11 +62,12 @@ type Server struct {
 	end        context.CancelCauseFunc
 	starting   chan struct{}   // holds a token while a job is started
 	converting chan struct{}   // holds a token for each update that is converted and added
-	group      sync.WaitGroup  // of jobs
+	running    sync.WaitGroup  // jobs
 	life       context.Context // of everything that Run started; set before ready
 	open       sync.Once       // closes ready
 	tracer     *tracing.Tracer // nil is off
-	together   *together       // nil if the server is alone on its store
+	service    *job.Service    // of the jobs
+	group      *group.Group    // nil if the server is alone on its store
 }
 
 // NewServer returns a server. It starts nothing.
@@ -80,35 +83,26 @@ func NewServer(config Config) (*Server, error) {
 		ready: make(chan struct{}), starting: make(chan struct{}, 1), converting: make(chan struct{}, runtime.NumCPU()),
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
-	s.storage = s.storageOf("")
+	s.storage = persist.Store{Documents: config.Documents, Blobs: config.Blobs, Trouble: func(err error) { s.failing("", err) }}
 	s.contexts = contextstore.New(s.storage, s.log)
 	s.lobby = newLobby(s.jobs, config, s.ending)
+	s.service = s.newService()
 	if config.Name != "" {
-		s.together = newTogether(s)
-		s.jobs.sharing = true
-		s.lobby.together = s.together
+		s.joinGroup(nil)
 	}
 	return s, nil
 }
 
-// storageOf returns the storage of a job, whose failures show in its status and in
-// [Server.Ready]. The id is empty for what concerns all jobs.
-func (s *Server) storageOf(id string) persist.Store {
-	return persist.Store{Documents: s.config.Documents, Blobs: s.config.Blobs, Trouble: func(err error) {
-		if first := s.health.Set(id, err); first {
-			s.log.Warn("the storage fails, and is tried again", "job", id, "error", err)
-		}
-		if j := s.jobs.get(id); j != nil {
-			j.trouble(ofStorage, err)
-		}
-	}}
+// failing notes a failure of the storage, which shows in [Server.Ready]. The id is empty for
+// what concerns all jobs.
+func (s *Server) failing(id string, err error) {
+	if first := s.health.Set(id, err); first {
+		s.log.Warn("the storage fails, and is tried again", "job", id, "error", err)
+	}
 }
 
-// How long clients have to leave: when the server ends, and when their job has.
-const (
-	farewell  = 5 * time.Second
-	dismissal = 15 * time.Second
-)
+// farewell is how long clients have to leave when the server ends.
+const farewell = 5 * time.Second
 
 // Run goes on with the stored jobs and runs those that are started, until the context
 // ends. Then it sends the clients away, to reconnect after [Config].Park; clients that
@@ -123,10 +117,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.life = life
-	if s.together != nil {
-		s.together.serve(ctx)
+	if s.group != nil {
+		s.group.Serve(ctx)
 	} else if resumed, err := s.recall(ctx); err == nil {
-		s.jobs.launch(&s.group, resumed...)
+		for _, j := range resumed {
+			s.jobs.add(j)
+			member{s}.launch(j)
+		}
 		s.open.Do(func() { close(s.ready) })
 		<-ctx.Done()
 	}
@@ -134,12 +131,12 @@ func (s *Server) Run(ctx context.Context) error {
 	s.lobby.drain(farewell + time.Second)
 	end(ErrNotRunning)
 	s.starting <- struct{}{} // from now on no job is started
-	s.group.Wait()
+	s.running.Wait()
 	<-s.starting
-	if s.together != nil {
+	if s.group != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		if err := s.together.Leave(ctx); err != nil {
+		if err := s.group.Leave(ctx); err != nil {
 			s.log.Warn("other servers go on with the jobs of this one once its lease has run out", "error", err)
 		}
 	}
@@ -156,30 +153,28 @@ func (s *Server) Handle(ctx context.Context, session *flower.Session) error {
 
 // recall reads what is stored, and returns the jobs that go on. It waits for a
 // storage that does not answer.
-func (s *Server) recall(ctx context.Context) ([]*job, error) {
-	var resumed []*job
+func (s *Server) recall(ctx context.Context) ([]*job.Job, error) {
+	var resumed []*job.Job
 	err := s.storage.Insist(ctx, func() error {
 		resumed = nil
 		states, named, complete := map[report.State]int{}, map[string]bool{}, true
 		var ended spentLedger
-		for doc, err := range storage.All(ctx, s.config.Documents, jobPrefix) {
+		for doc, err := range storage.All(ctx, s.config.Documents, job.Prefix) {
 			if err != nil {
 				return err
 			}
-			r, err := readRecord(doc.Key[len(jobPrefix):], doc.Data)
+			r, err := job.ReadRecord(doc.Key[len(job.Prefix):], doc.Data)
 			if err != nil {
 				s.log.Error("a stored job cannot be read and is left alone", "error", err)
 				complete = false
 				continue
 			}
-			for _, o := range append(r.Before, r.outcome) {
-				if o.Checkpoint != nil {
-					named[o.Checkpoint.Key] = true
-				}
+			for _, key := range r.Checkpoints() {
+				named[key] = true
 			}
 			states[r.State]++
-			if !r.State.Ended() || !r.settled() {
-				resumed = append(resumed, s.newJob(r, doc.Revision, nil))
+			if r.Active() {
+				resumed = append(resumed, member{s}.newJob(r, doc.Revision, nil))
 			} else {
 				ended.add(r)
 			}
@@ -196,7 +191,7 @@ func (s *Server) recall(ctx context.Context) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(resumed, func(a, b *job) int { return a.created.Compare(b.created) })
+	slices.SortFunc(resumed, func(a, b *job.Job) int { return a.Created().Compare(b.Created()) })
 	return resumed, nil
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/jobconfig"
@@ -21,9 +21,6 @@ import (
 
 // beginTimeout bounds the time to store a job when it is started.
 const beginTimeout = time.Minute
-
-// maxBefore bounds the runs of a job whose results wait for the repository.
-const maxBefore = 8
 
 // Start starts the training of a job. It is stored when Start returns nil. For a job that
 // is active with the same configuration Start does nothing, and with another one it
@@ -55,18 +52,18 @@ func (s *Server) start(ctx context.Context, id string, config jobconfig.Config) 
 	if repeated, err := s.repeated(ctx, id, data); repeated || err != nil {
 		return err
 	}
-	if err := checkApp(stored.Config, s.config.Fleet); err != nil {
+	if err := job.CheckApp(stored.Config, s.config.Fleet); err != nil {
 		return err
 	}
 	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
 		return err
 	}
-	if err := checkAsync(stored.Config, made); err != nil {
+	if err := job.CheckAsync(stored.Config, made); err != nil {
 		return err
 	}
 	if s.config.Upstream != nil {
-		if err := refuseEdge(stored.Config, made); err != nil {
+		if err := job.CheckEdge(stored.Config, made); err != nil {
 			return err
 		}
 	}
@@ -78,32 +75,32 @@ func (s *Server) start(ctx context.Context, id string, config jobconfig.Config) 
 		if repeated || err != nil {
 			return err
 		}
-		if s.together != nil {
-			if err := s.together.vacate(ctx, id); err != nil {
+		if s.group != nil {
+			if err := s.group.Vacate(ctx, id); err != nil {
 				return err
 			}
 		}
-		if err := (&launch{s, id, stored, data, made}).start(ctx); !errors.Is(err, fleet.ErrHeld) {
+		if err := (&start{Server: s, id: id, config: stored, data: data, strategy: made}).conduct(ctx); !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
-		if err := s.together.awaitOthers(ctx); err != nil {
+		if err := s.group.AwaitOthers(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// launch is a job that is being started at this server.
-type launch struct {
+// start is a job that is being started at this server.
+type start struct {
 	*Server
-	id     string
-	config jobconfig.Stored
-	data   []byte // of the configuration
-	made   strategy.Strategy
+	id       string
+	config   jobconfig.Stored
+	data     []byte // of the configuration
+	strategy strategy.Strategy
 }
 
-// start starts the job. The error matches [fleet.ErrHeld] if another server was first, or the
+// conduct starts the job. The error matches [fleet.ErrHeld] if another server was first, or the
 // lease of this one was lost meanwhile.
-func (s *launch) start(ctx context.Context) error {
+func (s *start) conduct(ctx context.Context) error {
 	select {
 	case s.starting <- struct{}{}:
 		defer func() { <-s.starting }()
@@ -129,25 +126,17 @@ func (s *launch) start(ctx context.Context) error {
 // another.
 func (s *Server) repeated(ctx context.Context, id string, config []byte) (bool, error) {
 	repeated, err := s.jobs.repeated(id, config)
-	if repeated || err != nil || s.together == nil {
+	if repeated || err != nil || s.group == nil {
 		return repeated, err
 	}
-	return s.together.repeated(ctx, id, config)
+	return s.group.Repeated(ctx, id, config)
 }
 
 func (r *registry) repeated(id string, config []byte) (bool, error) {
-	j := r.get(id)
-	if j == nil {
-		return false, nil
+	if j := r.get(id); j != nil {
+		return j.Record().Repeats(config)
 	}
-	rec := j.record()
-	switch {
-	case rec.State.Ended():
-		return false, nil
-	case rec.Config.Same(config):
-		return true, nil
-	}
-	return false, ErrActive
+	return false, nil
 }
 
 // retire ends the work that the last run of a job still has to do; the next run goes on
@@ -158,15 +147,15 @@ func (s *Server) retire(ctx context.Context, id string) error {
 		return nil
 	}
 	select {
-	case <-j.ended:
-	case <-j.done:
+	case <-j.Ended():
+	case <-j.Done():
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	j.quit()
+	j.Retire()
 	select {
-	case <-j.done:
+	case <-j.Done():
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -175,9 +164,9 @@ func (s *Server) retire(ctx context.Context, id string) error {
 
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
-func (s *launch) begin() (err error) {
-	id, config, made := s.id, s.config, s.made
-	life, lose := s.jobLife()
+func (s *start) begin() (err error) {
+	id, config, made := s.id, s.config, s.strategy
+	life, lose := member{s.Server}.tenure()
 	defer lose(nil)
 	defer func() {
 		if cause := context.Cause(life); err != nil && errors.Is(cause, flower.ErrSetAside) {
@@ -186,14 +175,14 @@ func (s *launch) begin() (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(life, beginTimeout)
 	defer cancel()
-	r := record{
-		outcome: outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
-		ID:      id, Run: 1, State: report.Waiting, Created: now(),
+	r := job.Record{
+		Outcome: job.Outcome{Token: uuid.NewString(), Config: config, Round: -1, Guarded: s.strategies.guards(config.Config)},
+		ID:      id, Run: 1, State: report.Waiting, Created: job.Now(),
 	}
 	if config.App != "" {
-		r.FleetRun = newFleetRun()
+		r.FleetRun = job.NewFleetRun()
 	}
-	doc, err := s.Server.config.Documents.Get(ctx, jobKey(id))
+	doc, err := s.Server.config.Documents.Get(ctx, job.Key(id))
 	fresh := errors.Is(err, storage.ErrNotFound)
 	if err != nil && !fresh {
 		return err
@@ -205,70 +194,52 @@ func (s *launch) begin() (err error) {
 	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}
-	var last record
+	var last job.Record
 	if !fresh {
-		if last, err = readRecord(id, doc.Data); err != nil {
+		if last, err = job.ReadRecord(id, doc.Data); err != nil {
 			return err
 		}
-		if s.together != nil && !last.State.Ended() {
+		if s.group != nil && !last.State.Ended() {
 			return fleet.ErrHeld // another server has started it since
 		}
-		if err := r.succeed(last); err != nil {
+		if err := r.Succeed(last); err != nil {
 			return err
 		}
 	}
-	if s.together != nil {
-		entry, err := s.together.Take(ctx, id, r.Token)
+	if s.group != nil {
+		entry, err := s.group.Take(ctx, id, r.Token)
 		if err != nil {
 			return err
 		}
 		r.Holder = entry.Session
 	}
 	if !fresh {
-		if err := s.keepRun(ctx, last, doc.Data); err != nil {
+		if err := job.KeepRun(ctx, s.storage, last, doc.Data); err != nil {
 			return err
 		}
 	}
-	data, err := r.unknown.Marshal(r)
+	data, err := r.Marshal()
 	if err != nil {
 		return err
 	}
 	var revision storage.Revision
 	if fresh {
-		revision, err = s.storage.Create(ctx, jobKey(id), data)
+		revision, err = s.storage.Create(ctx, job.Key(id), data)
 	} else {
-		revision, err = s.storage.Update(ctx, jobKey(id), doc.Revision, data)
+		revision, err = s.storage.Update(ctx, job.Key(id), doc.Revision, data)
 	}
 	if err != nil { // it may have been written
-		if revision, err = s.storage.Recognise(ctx, jobKey(id), data, err); err != nil {
-			if s.together != nil && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrExists)) {
+		if revision, err = s.storage.Recognise(ctx, job.Key(id), data, err); err != nil {
+			if s.group != nil && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrExists)) {
 				err = fmt.Errorf("%w: %w", fleet.ErrHeld, err)
 			}
 			return err
 		}
 	}
-	j := s.newJob(r, revision, made)
-	s.jobs.start(&s.group, j, last.State)
-	j.log.Info("job started", "strategy", config.Strategy, "rounds", config.Rounds)
-	return nil
-}
-
-// succeed makes the record that of the run after another. Members of the job that this
-// version does not have stay; those of its configuration go with it.
-func (r *record) succeed(last record) error {
-	r.unknown = last.unknown.Top()
-	r.Run = last.Run + 1
-	r.Audit = last.Audit
-	r.Before = last.Before
-	r.Discard = append(slices.Clone(last.Discard), last.Token)
-	if last.Delivery == pending {
-		waits := last.outcome
-		waits.OfRun = last.Run
-		r.Before = append(slices.Clone(last.Before), waits)
-	}
-	if len(r.Before) > maxBefore {
-		return fmt.Errorf("%w: the repository has not taken the results of %d runs", ErrUndelivered, len(r.Before))
-	}
+	j := member{s.Server}.newJob(r, revision, made)
+	s.jobs.start(j, last.State)
+	member{s.Server}.launch(j)
+	s.log.Info("job started", "job", id, "run", r.Run, "strategy", config.Strategy, "rounds", config.Rounds)
 	return nil
 }
 
@@ -286,8 +257,8 @@ func (s *Server) Stop(ctx context.Context) error {
 		return fmt.Errorf("stop all jobs: %w", context.Cause(ctx))
 	}
 	err := stopAll(ctx, s.jobs.all())
-	if s.together != nil {
-		err = errors.Join(err, s.together.stopAll(ctx))
+	if s.group != nil {
+		err = errors.Join(err, s.group.StopAll(ctx))
 	}
 	return err
 }
@@ -305,13 +276,13 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 		return fmt.Errorf("stop job %q: %w", id, context.Cause(ctx))
 	}
 	if j := s.jobs.get(id); j != nil {
-		err := stopAll(ctx, []*job{j})
-		if s.together == nil || s.ending.Err() != nil || !errors.Is(err, ErrNotRunning) {
+		err := stopAll(ctx, []*job.Job{j})
+		if s.group == nil || s.ending.Err() != nil || !errors.Is(err, ErrNotRunning) {
 			return err
 		}
 	}
-	if s.together != nil && jobconfig.CheckID(id) == nil {
-		if stopped, err := s.together.stop(ctx, id); stopped || err != nil {
+	if s.group != nil && jobconfig.CheckID(id) == nil {
+		if stopped, err := s.group.Stop(ctx, id); stopped || err != nil {
 			if err != nil {
 				err = fmt.Errorf("stop job %q: %w", id, err)
 			}
@@ -326,33 +297,20 @@ func (s *Server) StopJob(ctx context.Context, id string) error {
 }
 
 // stopAll stops jobs, and returns once that is stored.
-func stopAll(ctx context.Context, jobs []*job) error {
+func stopAll(ctx context.Context, jobs []*job.Job) error {
 	for _, j := range jobs {
-		j.stop(errStopped)
+		j.Stop()
 	}
 	for _, j := range jobs {
 		select {
-		case <-j.ended:
-		case <-j.done:
-			if !j.record().State.Ended() {
-				return fmt.Errorf("stop job %q: %w", j.id, ErrNotRunning)
+		case <-j.Ended():
+		case <-j.Done():
+			if !j.Record().State.Ended() {
+				return fmt.Errorf("stop job %q: %w", j.ID(), ErrNotRunning)
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("stop job %q: %w", j.id, context.Cause(ctx))
+			return fmt.Errorf("stop job %q: %w", j.ID(), context.Cause(ctx))
 		}
 	}
 	return nil
 }
-
-// errStopped is the reason of a job that was stopped.
-var errStopped error = stopped{}
-
-// stopped sets the instructions of clients aside, so that a client can be sent away once it
-// has answered.
-type stopped struct{}
-
-// Error implements error.
-func (stopped) Error() string { return "stopped on request" }
-
-// Is reports whether the error matches another one.
-func (stopped) Is(other error) bool { return other == flower.ErrSetAside }

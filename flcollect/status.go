@@ -1,8 +1,13 @@
 package flcollect
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/report"
 )
@@ -62,4 +67,92 @@ type Status struct {
 	// those with the longest suspension first, at most [report.MaxQuarantined]; nil once the
 	// job has ended.
 	Suspended []report.Suspension
+}
+
+// status returns the status of a job with what the server that conducts it shows.
+func (s *Server) status(r job.Record) Status {
+	if j := s.jobs.get(r.ID); j != nil {
+		return currentStatus(j)
+	}
+	status := newStatus(r)
+	if s.group == nil {
+		return status
+	}
+	live, ok := s.group.Shown(r.ID, r.Token)
+	if !ok {
+		return status
+	}
+	status.Clients = live.Clients
+	if live.Error != "" {
+		status.Error = live.Error
+	}
+	if !status.State.Ended() {
+		status.Needed, status.Suspended = live.Needed, live.Suspended
+		status.Evaluating = live.Evaluating && live.Round == status.Round
+	}
+	return status
+}
+
+// currentStatus returns the status of a job that this server conducts.
+func currentStatus(j *job.Job) Status {
+	r, live := j.Live()
+	status := newStatus(r)
+	status.Clients, status.Needed = live.Clients, live.Needed
+	status.Evaluating, status.Suspended = live.Evaluating, live.Suspended
+	if live.Masking != "" {
+		status.Note = strings.TrimPrefix(status.Note+"; "+live.Masking, "; ")
+	}
+	status.Error = cmp.Or(live.Trouble(r.Error), r.Error)
+	return status
+}
+
+// newStatus returns the part of the status that is stored.
+func newStatus(r job.Record) Status {
+	return Status{
+		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.Copy(),
+		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
+		Stored: r.Delivery == job.Delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
+		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: remark(r),
+		LocalLayers: r.Config.LocalLayers, Sampling: r.Sampling,
+	}
+}
+
+// remark says what is notable of a job and no error.
+func remark(r job.Record) string {
+	var remarks []string
+	if r.Upstream != "" {
+		remarks = append(remarks, "the rounds are those of the collector at "+r.Upstream+", which has the model")
+	}
+	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != jobconfig.Averaging && name != "avg" {
+		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", jobconfig.Averaging, name))
+	}
+	if correctsByDefault(r.Config.Config) {
+		remarks = append(remarks, "FedAdam corrects the bias of its first rounds, as Flower does for SuperNodes; bias_correction says otherwise")
+	}
+	if r.Origin != "" {
+		remarks = append(remarks,
+			fmt.Sprintf("no client has parameters to begin with, so client %q trained the first model from its own", r.Origin))
+	}
+	if r.Keys != nil {
+		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
+	}
+	if r.Sampling != nil {
+		remarks = append(remarks, "clients are drawn by speed: "+r.Sampling.String())
+	}
+	if r.Local != nil {
+		remarks = append(remarks, fmt.Sprintf("of %d layers these stay at the clients, and are no part of the model here: %s",
+			r.Local.Total, strings.Join(r.Local.Given, ", ")))
+	}
+	if r.Misfit != "" {
+		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)
+	}
+	if r.Spent {
+		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
+			r.Config.DPAdaptive["epsilon_budget"], max(r.Round, 0), r.Config.Rounds))
+	}
+	if r.Idle > 0 && r.Checkpoint != nil { // without a checkpoint the error says it
+		remarks = append(remarks, fmt.Sprintf("%d of %d rounds aggregated nothing, the last of them was round %d: %s",
+			r.Idle, max(r.Round, 0), r.IdleRound, r.IdleNote))
+	}
+	return strings.Join(remarks, "; ")
 }

@@ -112,21 +112,6 @@ func (s strategies) make(ctx context.Context, config jobconfig.Config, guarded b
 	return strategy.NewBounded(made, guard)
 }
 
-// checkAsync returns the error of an asynchronous job whose strategy, which may be one of
-// the repository, cannot aggregate updates of several versions.
-func checkAsync(config jobconfig.Config, made strategy.Strategy) error {
-	if config.Async != nil && strategy.NeedsOneBase(made) {
-		return refuseAsync("the strategy weighs updates by the loss of the model that all of them begin with, and here there are several")
-	}
-	return nil
-}
-
-// refuseAsync returns the error of a job that cannot be asynchronous.
-func refuseAsync(reason string) error {
-	path := []any{"server_conf", "async"}
-	return &jobconfig.Error{Faults: []jobconfig.Fault{{Path: path, Kind: jobconfig.Invalid, Reason: reason}}}
-}
-
 // private returns the strategy of a configuration, with its privacy mechanisms.
 func (s strategies) private(ctx context.Context, config jobconfig.Config) (strategy.Strategy, error) {
 	made, err := s.named(ctx, config)
@@ -162,9 +147,9 @@ func (s strategies) named(ctx context.Context, config jobconfig.Config) (strateg
 		}
 		return ckks.NewStrategy(parameters, policy, nil)
 	case strategy.Known(config.Strategy):
-		return strategy.New(config.Strategy, parametersOf(config))
+		return strategy.New(config.Strategy, parameters(config))
 	case s.registered[config.Strategy] != nil:
-		return s.ofProgram(config)
+		return s.registeredStrategy(config)
 	case s.repository == nil:
 		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, ErrNoStrategy)
 	}
@@ -182,8 +167,8 @@ func correctsByDefault(config jobconfig.Config) bool {
 	return config.Homomorphic == nil && config.Strategy == "FedAdam" && config.App != "" && config.StrategyConf["bias_correction"] == nil
 }
 
-// parametersOf returns the parameters of a built-in strategy.
-func parametersOf(config jobconfig.Config) strategy.Conf {
+// parameters returns the parameters of a built-in strategy.
+func parameters(config jobconfig.Config) strategy.Conf {
 	if !correctsByDefault(config) {
 		return config.StrategyConf
 	}
@@ -193,9 +178,9 @@ func parametersOf(config jobconfig.Config) strategy.Conf {
 	return given
 }
 
-// ofProgram returns a strategy of the program. Its error is final: another try would fail
+// registeredStrategy returns a strategy of the program. Its error is final: another try would fail
 // as well.
-func (s strategies) ofProgram(config jobconfig.Config) (strategy.Strategy, error) {
+func (s strategies) registeredStrategy(config jobconfig.Config) (strategy.Strategy, error) {
 	given := strategy.Conf{}
 	maps.Copy(given, config.StrategyConf)
 	made, err := s.registered[config.Strategy](given)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/report"
 )
 
@@ -74,8 +75,8 @@ func (c *counters) read() Totals {
 	return c.totals
 }
 
-// addRound counts a finished round.
-func (c *counters) addRound(round report.Round, seconds float64, quarantined int) {
+// RoundFinished counts a finished round.
+func (c *counters) RoundFinished(round report.Round, seconds float64, quarantined int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Rounds++
@@ -89,8 +90,8 @@ func (c *counters) addRound(round report.Round, seconds float64, quarantined int
 	}
 }
 
-// addUpdates counts the updates of a round, and the clients that it has suspended.
-func (c *counters) addUpdates(updates report.Counts, suspended int) {
+// UpdatesJudged counts the updates of a round, and the clients that it has suspended.
+func (c *counters) UpdatesJudged(updates report.Counts, suspended int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.totals.Clipped += int64(updates.Clipped)
@@ -154,7 +155,7 @@ type spent struct {
 type spentLedger []spent
 
 // add adds the last run of a job, if it has ended and had differential privacy.
-func (l *spentLedger) add(r record) {
+func (l *spentLedger) add(r job.Record) {
 	l.remove(r.ID)
 	if r.Privacy == nil || !r.State.Ended() {
 		return
@@ -184,17 +185,17 @@ func (r *registry) total(t *Totals) {
 	t.Jobs = map[report.State]int{report.Waiting: 0, report.Training: 0, report.Interrupted: 0, report.Finished: 0}
 	t.Ended = map[report.State]int64{report.Interrupted: 0, report.Finished: 0}
 	maps.Copy(t.Ended, r.endings)
-	if r.sharing {
+	if r.shared {
 		for _, j := range r.active {
-			t.Jobs[j.record().State]++
+			t.Jobs[j.Record().State]++
 		}
 	} else {
 		maps.Copy(t.Jobs, r.states)
 	}
 	epsilons, ended := map[string]float64{}, slices.Clone(r.ended)
 	for _, j := range r.active {
-		rec := j.record()
-		if !rec.settled() {
+		rec := j.Record()
+		if !rec.Settled() {
 			t.Undelivered++
 		}
 		if rec.State.Ended() { // and not settled yet

@@ -339,7 +339,7 @@ func (n *neighbours) Strategy(_ context.Context, name string, conf strategy.Conf
 	return strategy.New("FedAvg", conf)
 }
 
-func (n *neighbours) RoundDone(_ context.Context, r flcollect.RoundDone) error {
+func (n *neighbours) RoundDone(_ context.Context, r report.RoundDone) error {
 	if err := n.fails("round"); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func newClient(t *testing.T, handler http.HandlerFunc) *orchestrator.Client {
 }
 
 var (
-	round = flcollect.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 3}
+	round = report.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 3}
 	end   = report.EarlyEnd{ModelName: "base", ModelVersion: "v1", Round: 3, Metric: "accuracy", Value: 0.91, Target: 0.9}
 )
 

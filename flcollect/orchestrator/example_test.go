@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/orchestrator"
+	"github.com/iotenablers/enablers/flcollect/report"
 )
 
 func ExampleNewClient() {
@@ -23,7 +23,7 @@ func ExampleNewClient() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(client.RoundDone(context.Background(), flcollect.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 1}))
+	fmt.Println(client.RoundDone(context.Background(), report.RoundDone{ModelName: "base", ModelVersion: "v1", Round: 1}))
 	// Output:
 	// /FL_traininground {"model_name":"base","model_version":"v1","round":1}
 	// <nil>

@@ -59,7 +59,7 @@ func NewClient(config Config) (*Client, error) {
 }
 
 // RoundDone reports the end of a round: POST /FL_traininground.
-func (c *Client) RoundDone(ctx context.Context, round flcollect.RoundDone) error {
+func (c *Client) RoundDone(ctx context.Context, round report.RoundDone) error {
 	return c.send(ctx, "FL_traininground", round)
 }
 

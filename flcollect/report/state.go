@@ -26,3 +26,10 @@ type EarlyEnd struct {
 	Target       float64 `json:"value_maximal"`
 	Below        bool    `json:"below,omitempty"`
 }
+
+// RoundDone reports a round that has ended.
+type RoundDone struct {
+	ModelName    string `json:"model_name"`
+	ModelVersion string `json:"model_version"`
+	Round        int    `json:"round"`
+}

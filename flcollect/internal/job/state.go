@@ -1,7 +1,6 @@
-package flcollect
+package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,22 +11,21 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/report"
-	"github.com/iotenablers/enablers/internal/notify"
 	"github.com/iotenablers/enablers/storage"
 )
 
-// record returns the progress of the job.
-func (j *job) record() record {
+// Record returns the progress of the job.
+func (j *Job) Record() Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.rec
 }
 
 // save changes the record, and returns once that is stored.
-func (j *job) save(change func(*record)) error {
+func (j *Job) save(change func(*Record)) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	next := j.record()
+	next := j.Record()
 	before := next.State
 	change(&next)
 	data, unknown, err := next.unknown.MarshalKept(next)
@@ -36,44 +34,43 @@ func (j *job) save(change func(*record)) error {
 		return fmt.Errorf("store job %q: %w", j.id, err)
 	}
 	var revision storage.Revision
-	err = j.storage.Insist(j.life, func() (err error) {
-		revision, err = j.storage.Update(j.life, jobKey(j.id), j.revision, data)
+	err = j.storage.Insist(j.during(phaseSaving), func() (err error) {
+		revision, err = j.storage.Update(j.during(phaseSaving), Key(j.id), j.revision, data)
 		return err
 	})
-	if errors.Is(err, storage.ErrConflict) && j.server.together != nil {
-		j.lose(errMoved)
+	if errors.Is(err, storage.ErrConflict) && j.service.Group != nil {
+		j.Lose()
 	}
 	if err != nil {
 		return fmt.Errorf("store job %q: %w", j.id, err)
 	}
 	if before != next.State {
-		j.server.jobs.move(before, next.State)
+		j.service.Observer.Moved(before, next.State)
 	}
 	j.mu.Lock()
 	j.rec, j.revision, j.unsaved = next, revision, false
 	j.mu.Unlock()
 	j.signal()
-	notify.Send(j.saved)
 	return nil
 }
 
 // holds returns nil while the stored job is that of this server, and otherwise ends what
 // this server does for it.
-func (j *job) holds(ctx context.Context) error {
-	stored, err := j.server.stored(ctx, j.id)
+func (j *Job) holds(ctx context.Context) error {
+	stored, err := Find(ctx, j.service.Documents, j.id)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
-	if r := j.record(); err != nil || stored.Holder != r.Holder || stored.Token != r.Token {
-		j.lose(errMoved)
-		return errMoved
+	if r := j.Record(); err != nil || stored.Holder != r.Holder || stored.Token != r.Token {
+		j.Lose()
+		return ErrMoved
 	}
 	return nil
 }
 
 // note changes the record in memory. The change is stored with the next one that is
 // saved: it does no harm if it is lost.
-func (j *job) note(change func(*record)) {
+func (j *Job) note(change func(*Record)) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.mu.Lock()
@@ -85,7 +82,7 @@ func (j *job) note(change func(*record)) {
 
 // noteFit shows that the fit of a round was aggregated. It is not stored: the round
 // counts once all of it is.
-func (j *job) noteFit(number int) {
+func (j *Job) noteFit(number int) {
 	j.mu.Lock()
 	j.fitted = number
 	j.mu.Unlock()
@@ -93,20 +90,20 @@ func (j *job) noteFit(number int) {
 }
 
 // flush stores the changes that were noted.
-func (j *job) flush() {
+func (j *Job) flush() {
 	j.mu.Lock()
 	unsaved := j.unsaved
 	j.mu.Unlock()
 	if !unsaved {
 		return
 	}
-	if err := j.save(func(*record) {}); err != nil {
+	if err := j.save(func(*Record) {}); err != nil {
 		j.log.Warn("deliveries cannot be stored as done and may be repeated", "error", err)
 	}
 }
 
 // trouble shows a temporary failure in the status, nil once it is over.
-func (j *job) trouble(from source, err error) {
+func (j *Job) trouble(from source, err error) {
 	j.mu.Lock()
 	if err == nil {
 		delete(j.troubles, from)
@@ -117,32 +114,25 @@ func (j *job) trouble(from source, err error) {
 	j.signal()
 }
 
-// status returns the status of the job, with its temporary failures.
-func (j *job) status() Status {
-	clients, needed := j.pool.Len(), j.server.jobs.needed(j)
+// troubleStorage shows a failure of the storage.
+func (j *Job) troubleStorage(err error) {
+	j.service.Observer.Failing(j.id, err)
+	j.trouble(ofStorage, err)
+}
+
+// failures returns the temporary failures of the job, as texts in the order of their sources.
+func (j *Job) failures() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	status := j.rec.status()
-	status.Clients = clients
-	if !status.State.Ended() {
-		status.Needed = needed
-		status.Evaluating = j.fitted > status.Round
-		status.Suspended = j.reputations.Suspended(status.Round+1, report.MaxQuarantined)
-	}
-	status.Note = joinNotes(status.Note, j.maskingNote(status, needed))
-	reasons := []string{}
-	if status.Error != "" {
-		reasons = append(reasons, status.Error)
-	}
+	var texts []string
 	for _, from := range slices.Sorted(maps.Keys(j.troubles)) {
-		reasons = append(reasons, excerpt.Cut(fmt.Sprintf("%s: %v", from, j.troubles[from]), excerpt.MaxReason))
+		texts = append(texts, excerpt.Cut(fmt.Sprintf("%s: %v", from, j.troubles[from]), excerpt.MaxReason))
 	}
-	status.Error = strings.Join(reasons, "; ")
-	return status
+	return texts
 }
 
 // signal closes the channel of the watchers.
-func (j *job) signal() {
+func (j *Job) signal() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.changed != nil {
@@ -151,8 +141,8 @@ func (j *job) signal() {
 	}
 }
 
-// watch returns a channel that is closed when the status may have changed.
-func (j *job) watch() <-chan struct{} {
+// Watch returns a channel that is closed when the status may have changed.
+func (j *Job) Watch() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.changed == nil {
@@ -161,14 +151,52 @@ func (j *job) watch() <-chan struct{} {
 	return j.changed
 }
 
-// maskingNote says how many of the connected clients cannot take part in the secure
-// aggregation of a job that has not ended; empty if all can, and without it.
-func (j *job) maskingNote(status Status, needed int) string {
-	if status.Config.SecAgg == nil || status.State.Ended() {
+// Live is what a job shows beside its record.
+type Live struct {
+	Accepts    bool // clients
+	Clients    int
+	Least      int
+	Needed     int
+	Evaluating bool
+	Suspended  []report.Suspension
+	Troubles   []string
+	Masking    string // what is notable of its secure aggregation; empty if nothing is
+}
+
+// Trouble returns the stored error of a job with its temporary failures; empty if there are none.
+func (l Live) Trouble(stored string) string {
+	if len(l.Troubles) == 0 {
 		return ""
 	}
-	unable := 0
+	if stored == "" {
+		return strings.Join(l.Troubles, "; ")
+	}
+	return stored + "; " + strings.Join(l.Troubles, "; ")
+}
+
+// Live returns the record of the job, and what it shows beside it.
+func (j *Job) Live() (Record, Live) {
 	clients := j.pool.All()
+	live := Live{Accepts: j.Accepts(), Clients: len(clients), Troubles: j.failures()}
+	least, need := j.demand()
+	live.Least = least
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.rec.State.Ended() {
+		live.Needed = need
+		live.Evaluating = j.fitted > j.rec.Round
+		live.Suspended = j.reputations.Suspended(j.rec.Round+1, report.MaxQuarantined)
+		if j.rec.Config.SecAgg != nil {
+			live.Masking = maskingNote(clients, need)
+		}
+	}
+	return j.rec, live
+}
+
+// maskingNote says how many of the connected clients cannot take part in the secure
+// aggregation; empty if all can.
+func maskingNote(clients []*round.Client, needed int) string {
+	unable := 0
 	for _, c := range clients {
 		if !round.Masks(c) {
 			unable++
@@ -183,12 +211,4 @@ func (j *job) maskingNote(status Status, needed int) string {
 		text += fmt.Sprintf("; the job waits for %d more SuperNodes", needed-able)
 	}
 	return text
-}
-
-// joinNotes returns both notes, of which each may be empty.
-func joinNotes(a, b string) string {
-	if a == "" || b == "" {
-		return cmp.Or(a, b)
-	}
-	return a + "; " + b
 }

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestRecord_quarantine_removesTheOldest(t *testing.T) {
-	var r record
+	var r Record
 	for i := range report.MaxQuarantined + 5 {
 		r.quarantine([]report.Quarantine{{Round: i}})
 	}
@@ -22,18 +22,18 @@ func TestRecord_quarantine_removesTheOldest(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	stored, _, err := jobconfig.Config{Strategy: "avg", Rounds: 2, ClientConf: []map[string]any{{"lr": 0.1}}}.Stored()
 	require.NoError(f, err)
-	data, err := json.Marshal(record{ID: "a", outcome: outcome{Token: "t", Config: stored}, State: report.Waiting})
+	data, err := json.Marshal(Record{ID: "a", Outcome: Outcome{Token: "t", Config: stored}, State: report.Waiting})
 	require.NoError(f, err)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := readRecord("a", data)
+		r, err := ReadRecord("a", data)
 		if err != nil {
 			return
 		}
-		r.status()
+		r.phase()
 		again, err := json.Marshal(r)
 		require.NoError(t, err)
-		same, err := readRecord("a", again)
+		same, err := ReadRecord("a", again)
 		require.NoError(t, err)
 		require.Equal(t, r.Config.Copy(), same.Config.Copy())
 	})

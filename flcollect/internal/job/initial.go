@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -34,31 +34,13 @@ func (t *training) initial(ctx context.Context) (strategy.Model, error) {
 	if t.encryption != nil {
 		return t.borrow(ctx) // only clients have the keys
 	}
-	if initial := t.server.config.InitialNamed; initial != nil {
-		err := ask(func(ctx context.Context) (strategy.Model, []string, error) { return initial(ctx, t.config) })
-		if !errors.Is(err, ErrNoModel) {
-			return model, err
-		}
-	}
-	if repository := t.server.config.Repository; repository != nil {
-		err := ask(func(ctx context.Context) (strategy.Model, []string, error) {
-			return namedModel(ctx, repository, t.config)
-		})
+	for _, source := range t.service.Models {
+		err := ask(func(ctx context.Context) (strategy.Model, []string, error) { return source(ctx, t.config) })
 		if !errors.Is(err, ErrNoModel) {
 			return model, err
 		}
 	}
 	return t.borrow(ctx)
-}
-
-// namedModel returns a model of a repository, with the names of its layers where it knows
-// them.
-func namedModel(ctx context.Context, from Repository, config jobconfig.Config) (strategy.Model, []string, error) {
-	if named, ok := from.(NamedModels); ok {
-		return named.NamedModel(ctx, config.ModelName, config.ModelVersion)
-	}
-	model, err := from.Model(ctx, config.ModelName, config.ModelVersion)
-	return model, nil, err
 }
 
 // maxLayers bounds the names of a model's layers, in bytes.
@@ -96,23 +78,23 @@ func (t *training) checkLayers(model strategy.Model) error {
 // borrow asks one client after the other for its model, in random order. Where none has one
 // and there are enough of them, it has one train without.
 func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
-	wait := t.server.config.ClientTimeout
+	wait := t.service.ClientTimeout
 	if t.config.RoundTimeout > 0 {
 		wait = min(wait, t.config.RoundTimeout)
 	}
-	timer := time.NewTimer(t.server.config.ClientTimeout)
+	timer := time.NewTimer(t.service.ClientTimeout)
 	defer timer.Stop()
 	defer t.trouble(ofModel, nil)
 	t.trouble(ofModel, t.borrowing())
 	last := round.ErrInsufficient
 	var lacking []*round.Client // that have no parameters
 	for {
-		c, ask, trains := t.pool.Untried(), t.parametersOf, false
-		if c == nil && len(lacking) > 0 && t.pool.Len() >= t.server.jobs.needed(t.job) {
+		c, ask, trains := t.pool.Untried(), t.takeParameters, false
+		if _, need := t.demand(); c == nil && len(lacking) > 0 && t.pool.Len() >= need {
 			c, ask, trains = lacking[0], t.bootstrap, true
 			lacking = lacking[1:]
 		}
-		if t.server.ending.Err() != nil {
+		if t.service.Ending.Err() != nil {
 			return nil, ErrNotRunning
 		}
 		if c != nil {
@@ -135,8 +117,8 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 		select {
 		case <-t.pool.Moved():
 		case <-timer.C:
-			return nil, fmt.Errorf("no client had any within %v: %w", t.server.config.ClientTimeout, last)
-		case <-t.server.ending.Done():
+			return nil, fmt.Errorf("no client had any within %v: %w", t.service.ClientTimeout, last)
+		case <-t.service.Ending.Done():
 			return nil, ErrNotRunning
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -144,9 +126,9 @@ func (t *training) borrow(ctx context.Context) (strategy.Model, error) {
 	}
 }
 
-// parametersOf returns the model of a client, from whose keys the job takes the
+// takeParameters returns the model of a client, from whose keys the job takes the
 // encryption parameters that it leaves open.
-func (t *training) parametersOf(ctx context.Context, c *round.Client, wait time.Duration) (strategy.Model, error) {
+func (t *training) takeParameters(ctx context.Context, c *round.Client, wait time.Duration) (strategy.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	ins := flower.GetParametersIns{}
@@ -177,7 +159,7 @@ func (t *training) bootstrap(ctx context.Context, c *round.Client, wait time.Dur
 	defer cancel()
 	model, err := t.conductor.Bootstrap(ctx, c)
 	if err == nil {
-		t.note(func(r *record) { r.Origin = excerpt.Client(c.Name()) })
+		t.note(func(r *Record) { r.Origin = excerpt.Client(c.Name()) })
 	}
 	return model, err
 }

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -21,32 +21,34 @@ const (
 // repository. What is due follows from the record, so a crash loses nothing; what was
 // delivered just before it may be delivered again.
 type delivery struct {
-	*job
+	*Job
 	busy chan struct{} // holds a token while one goroutine delivers
 }
 
-func newDelivery(j *job) *delivery { return &delivery{job: j, busy: make(chan struct{}, 1)} }
+func newDelivery(j *Job) *delivery { return &delivery{Job: j, busy: make(chan struct{}, 1)} }
 
 // run delivers what is due, until the job has ended and everything is delivered.
 func (d *delivery) run() {
 	pause := persist.Pauses()
+	ctx := d.during(phaseDelivering)
 	for {
-		err := d.deliver(d.work)
+		changed := d.Watch()
+		err := d.deliver(ctx)
 		switch {
-		case d.work.Err() != nil:
+		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if pause.Wait(d.work) != nil {
+			if pause.Wait(ctx) != nil {
 				return
 			}
 		default:
 			pause.Reset()
-			if r := d.record(); r.State.Ended() && r.settled() {
+			if r := d.Record(); r.State.Ended() && r.Settled() {
 				return
 			}
 			select {
-			case <-d.saved:
-			case <-d.work.Done():
+			case <-changed:
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -64,7 +66,7 @@ func (d *delivery) try() {
 
 // attempt takes steps in turn. It waits while run delivers.
 func (d *delivery) attempt(bound time.Duration, steps ...func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(d.training, bound) // to stop the job ends the wait
+	ctx, cancel := context.WithTimeout(d.during(phaseTraining), bound) // to stop the job ends the wait
 	defer cancel()
 	select {
 	case d.busy <- struct{}{}:
@@ -98,23 +100,23 @@ func (d *delivery) deliver(ctx context.Context) error {
 
 // reportRounds reports rounds to the orchestrator that were not reported yet.
 func (d *delivery) reportRounds(ctx context.Context) error {
-	orchestrator := d.server.config.Orchestrator
+	orchestrator := d.service.Orchestrator
 	if orchestrator == nil {
 		return nil
 	}
 	for {
-		r := d.record()
+		r := d.Record()
 		if r.Reported >= r.reportable() {
 			return nil
 		}
-		done := RoundDone{ModelName: r.Config.ModelName, ModelVersion: r.Config.ModelVersion, Round: r.Reported + 1}
+		done := report.RoundDone{ModelName: r.Config.ModelName, ModelVersion: r.Config.ModelVersion, Round: r.Reported + 1}
 		err := d.call(ctx, ofOrchestrator, reportTimeout, func(ctx context.Context) error {
 			return orchestrator.RoundDone(ctx, done)
 		})
 		if err != nil && !errors.Is(err, ErrRefused) {
 			return err
 		}
-		d.note(func(r *record) {
+		d.note(func(r *Record) {
 			r.Reported = done.Round
 			r.complain(err, "tell the orchestrator of round %d", done.Round)
 		})
@@ -123,8 +125,8 @@ func (d *delivery) reportRounds(ctx context.Context) error {
 
 // reportEarlyEnd reports an early end to the orchestrator, once the result is stored.
 func (d *delivery) reportEarlyEnd(ctx context.Context) error {
-	orchestrator, r := d.server.config.Orchestrator, d.record()
-	if orchestrator == nil || r.Early == nil || r.EarlyReported || r.Delivery == pending {
+	orchestrator, r := d.service.Orchestrator, d.Record()
+	if orchestrator == nil || r.Early == nil || r.EarlyReported || r.Delivery == Pending {
 		return nil
 	}
 	err := d.call(ctx, ofOrchestrator, reportTimeout, func(ctx context.Context) error {
@@ -133,7 +135,7 @@ func (d *delivery) reportEarlyEnd(ctx context.Context) error {
 	if err != nil && !errors.Is(err, ErrRefused) {
 		return err
 	}
-	d.note(func(r *record) {
+	d.note(func(r *Record) {
 		r.EarlyReported = true
 		r.complain(err, "tell the orchestrator of the early end")
 	})
@@ -144,9 +146,9 @@ func (d *delivery) reportEarlyEnd(ctx context.Context) error {
 // of the runs.
 func (d *delivery) storeResults(ctx context.Context) error {
 	for {
-		r := d.record()
+		r := d.Record()
 		switch {
-		case d.server.config.Repository == nil:
+		case d.service.Results == nil:
 			return nil
 		case len(r.Before) > 0:
 			old := r.Before[0]
@@ -157,7 +159,7 @@ func (d *delivery) storeResults(ctx context.Context) error {
 			if err := d.noteRun(ctx, old.OfRun, settlement(err), err); err != nil {
 				return err
 			}
-			err = d.save(func(r *record) {
+			err = d.save(func(r *Record) {
 				r.Before = r.Before[1:]
 				r.complain(err, "store the result of an earlier run")
 			})
@@ -165,12 +167,12 @@ func (d *delivery) storeResults(ctx context.Context) error {
 				return err
 			}
 			d.drop(old.Checkpoint)
-		case r.Delivery == pending:
-			err := d.store(ctx, r.outcome, r.Run)
+		case r.Delivery == Pending:
+			err := d.store(ctx, r.Outcome, r.Run)
 			if err != nil && !errors.Is(err, ErrRefused) {
 				return err
 			}
-			return d.save(func(r *record) {
+			return d.save(func(r *Record) {
 				r.Delivery = settlement(err)
 				r.complain(err, "store the result")
 			})
@@ -182,25 +184,18 @@ func (d *delivery) storeResults(ctx context.Context) error {
 
 // settlement returns the state of a result that the repository has taken, or refused for
 // an error.
-func settlement(err error) resultState {
+func settlement(err error) Delivery {
 	if err != nil {
-		return refused
+		return Refused
 	}
-	return delivered
+	return Delivered
 }
 
 // store stores the result of a run in the repository. It counts as refused, too, if its
 // model is lost.
-func (d *delivery) store(ctx context.Context, o outcome, run int64) error {
+func (d *delivery) store(ctx context.Context, o Outcome, run int64) error {
 	return d.call(ctx, ofRepository, storeTimeout, func(ctx context.Context) error {
-		result, err := resultOf(ctx, d.server.config.Blobs, d.id, o, run)
-		if err != nil {
-			if persist.Lost(err) {
-				err = fmt.Errorf("%w: %w", ErrRefused, err)
-			}
-			return err
-		}
-		return d.server.config.Repository.Store(ctx, result)
+		return d.service.Results(ctx, d.id, o, run)
 	})
 }
 
@@ -220,7 +215,7 @@ func (d *delivery) call(ctx context.Context, to source, bound time.Duration, cal
 }
 
 // complain records that a delivery was refused; err is nil if it was not.
-func (r *record) complain(err error, format string, args ...any) {
+func (r *Record) complain(err error, format string, args ...any) {
 	if err == nil {
 		return
 	}
@@ -229,21 +224,4 @@ func (r *record) complain(err error, format string, args ...any) {
 		text = r.Error + "; " + text
 	}
 	r.Error = excerpt.Cut(text, 4*excerpt.MaxReason)
-}
-
-// Orchestrator receives the progress of trainings. Its methods are called concurrently,
-// but for one job in order, and again until they return nil or an error that matches
-// [ErrRefused].
-type Orchestrator interface {
-	// RoundDone reports that a round has ended.
-	RoundDone(ctx context.Context, round RoundDone) error
-	// EarlyEnd reports that a target was surpassed. By then the result is stored.
-	EarlyEnd(ctx context.Context, end report.EarlyEnd) error
-}
-
-// RoundDone reports a round.
-type RoundDone struct {
-	ModelName    string `json:"model_name"`
-	ModelVersion string `json:"model_version"`
-	Round        int    `json:"round"`
 }

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -49,34 +49,32 @@ var errOver = errors.New("the training ended before the buffer was full")
 func (t *training) trainVersions(ctx context.Context) error {
 	policy := t.config.Demand(t.conductor.Strategy().Policy())
 	buffer, concurrency, staleness := t.config.Async.With(policy)
-	_, need := clientsOf(policy)
-	v := &versions{training: t, newest: t.record().Round}
+	need := minimum(policy)
+	v := &versions{training: t, newest: t.Record().Round}
 	v.stream = t.conductor.Stream(ctx, round.Streaming{Buffer: buffer, Concurrency: concurrency, Staleness: staleness, Need: need})
 	err := v.run(ctx)
 	v.close(err)
 	if err != nil {
 		return err
 	}
-	return t.checkChanged(t.life)
+	return t.checkChanged(t.during(phaseSaving))
 }
 
 // run makes and concludes versions until the job is trained.
 func (v *versions) run(ctx context.Context) error {
-	if v.record().trained() {
+	if v.Record().Trained() {
 		return nil
 	}
 	if err := v.stream.Await(ctx); err != nil {
 		return err
 	}
-	if v.record().State != report.Training {
-		if err := v.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
-			return err
-		}
+	if err := v.startTraining(); err != nil {
+		return err
 	}
 	if err := v.begin(); err != nil {
 		return err
 	}
-	for !v.record().trained() {
+	for !v.Record().Trained() {
 		if err := v.step(ctx); err != nil {
 			return err
 		}
@@ -87,7 +85,7 @@ func (v *versions) run(ctx context.Context) error {
 // begin opens the buffer of the next version.
 func (v *versions) begin() error {
 	v.setRound(v.newest + 1)
-	v.attempt, v.started, v.began = audit.NewAttempt(v.newest+1, v.audit.Chained()), now(), time.Now()
+	v.attempt, v.started, v.began = audit.NewAttempt(v.newest+1, v.audit.Chained()), Now(), time.Now()
 	if last := v.filed; last != nil {
 		v.attempt.Follow(func() string {
 			<-last.done
@@ -109,8 +107,8 @@ func (v *versions) step(ctx context.Context) error {
 		select {
 		case <-evaluated:
 			return v.concludeFirst(ctx)
-		case <-v.server.ending.Done():
-			return context.Cause(v.server.ending)
+		case <-v.service.Ending.Done():
+			return context.Cause(v.service.Ending)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -178,7 +176,7 @@ func (v *versions) concludeFirst(ctx context.Context) error {
 	}
 	rec := &m.rec
 	rec.Evaluate, rec.Metrics, rec.Loss, rec.Async.CutOff = evaluation.Phase, evaluation.Metrics, evaluation.Loss, late
-	rec.Ended = now()
+	rec.Ended = Now()
 	notes := slices.Concat(m.notes, m.filing.notes(rec.Fit.Clients), rec.Updates.Notes(m.filing.clients), evaluation.Notes)
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
 	if rec.Loss != nil {

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -24,8 +24,8 @@ type saving struct {
 func (t *training) startSaving(ctx context.Context) *saving {
 	s := &saving{done: make(chan struct{})}
 	ctx, s.cancel = context.WithCancel(ctx)
-	ctx, span := t.server.tracer.Start(ctx, "save", tracing.Internal)
-	token, model, state := t.record().Token, t.model, t.conductor.Strategy().State()
+	ctx, span := t.service.Tracer.Start(ctx, "save", tracing.Internal)
+	token, model, state := t.Record().Token, t.model, t.conductor.Strategy().State()
 	go func() {
 		defer close(s.done)
 		defer func() {
@@ -75,7 +75,7 @@ func (t *training) release() error {
 		return nil
 	}
 	models, privacy := released(private), round.PrivacyOf(private)
-	return t.save(func(r *record) { r.Released, r.Privacy = models, privacy })
+	return t.save(func(r *Record) { r.Released, r.Privacy = models, privacy })
 }
 
 // recharge accounts for the models that were sent, or may have been, and were lost in a
@@ -85,7 +85,7 @@ func (t *training) recharge() error {
 	if private == nil {
 		return nil
 	}
-	lost := t.record().Released - released(private)
+	lost := t.Record().Released - released(private)
 	if lost <= 0 {
 		return nil
 	}
@@ -104,11 +104,11 @@ func (t *training) affords() bool {
 
 // exhaust ends the training because its budget is spent, as after its last round.
 func (t *training) exhaust() error {
-	t.log.Info("the epsilon budget is spent", "round", t.record().Round, "rounds", t.config.Rounds)
-	return t.save(func(r *record) {
+	t.log.Info("the epsilon budget is spent", "round", t.Record().Round, "rounds", t.config.Rounds)
+	return t.save(func(r *Record) {
 		r.Spent = true
-		if t.aggregated && t.server.config.Repository != nil {
-			r.Delivery = pending
+		if t.aggregated && t.service.Results != nil {
+			r.Delivery = Pending
 		}
 	})
 }

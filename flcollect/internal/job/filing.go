@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ type filing struct {
 // reputations; both before the round counts.
 func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing {
 	f := &filing{done: make(chan struct{})}
-	line := report.AuditLine{Round: a.Round, Time: now(), Aggregated: result != nil}
+	line := report.AuditLine{Round: a.Round, Time: Now(), Aggregated: result != nil}
 	clients := a.Clients(t.conductor.Strategy())
 	for _, c := range clients.Late() {
 		if len(f.late) < report.MaxQuarantined {
@@ -35,7 +35,7 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 		}
 	}
 	suspended := 0
-	if !t.server.config.TrustClients {
+	if !t.service.TrustClients {
 		suspended = audit.Judge(t.reputations, a.Round, clients)
 	}
 	line.Clients = clients.Reports()
@@ -45,8 +45,8 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 	if t.conductor.Private() != nil {
 		counted = counted.Covered()
 	}
-	t.server.counters.addUpdates(counted.Counts, suspended)
-	ctx := t.life // a training that is stopped now has its attempt stored all the same
+	t.service.Counter.UpdatesJudged(counted.Counts, suspended)
+	ctx := t.during(phaseSaving) // a training that is stopped now has its attempt stored all the same
 	go func() {
 		defer close(f.done)
 		if line.Model = a.Sent(); t.audit.Chained() {
@@ -70,8 +70,8 @@ func (t *training) startFiling(a *audit.Attempt, result strategy.Model) *filing 
 
 // saveReputations stores the reputations of clients as of a round.
 func (t *training) saveReputations(round int, state reputation.State) error {
-	return t.storage.Insist(t.life, func() error {
-		return t.reputations.Save(t.life, t.storage, t.record().Token, round, state)
+	return t.storage.Insist(t.during(phaseSaving), func() error {
+		return t.reputations.Save(t.during(phaseSaving), t.storage, t.Record().Token, round, state)
 	})
 }
 
@@ -97,11 +97,11 @@ func (t *training) fileFailed(a *audit.Attempt, reason error) {
 		return
 	}
 	line := report.AuditLine{
-		Round: a.Round, Time: now(), Error: excerpt.Reason(reason), Model: a.Sent(),
+		Round: a.Round, Time: Now(), Error: excerpt.Reason(reason), Model: a.Sent(),
 		Clients: a.Clients(t.conductor.Strategy()).Reports(),
 	}
 	line.Result = line.Model
-	if err := t.audit.Write(t.life, line); err != nil && t.life.Err() == nil {
+	if err := t.audit.Write(t.during(phaseSaving), line); err != nil && t.during(phaseSaving).Err() == nil {
 		t.log.Error("an attempt is not in the audit log", "round", a.Round, "error", err)
 	}
 }

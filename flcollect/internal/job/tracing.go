@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 // traced conducts a round in a span of its own.
 func (t *training) traced(ctx context.Context, number int) error {
-	tracer := t.server.tracer
+	tracer := t.service.Tracer
 	if !tracer.On() {
 		return t.round(ctx, number)
 	}
 	ctx, span := tracer.Start(ctx, fmt.Sprintf("round %d", number), tracing.Internal)
 	defer span.End()
 	span.Text("flcollect.job", t.id)
-	span.Number("flcollect.run", t.record().Run)
+	span.Number("flcollect.run", t.Record().Run)
 	span.Number("flcollect.round", int64(number))
 	err := t.round(ctx, number)
 	span.Fail(err)
@@ -26,7 +26,7 @@ func (t *training) traced(ctx context.Context, number int) error {
 }
 
 func (t *training) gather(ctx context.Context, number int) (round.Draw, error) {
-	ctx, span := t.server.tracer.Start(ctx, "gather", tracing.Internal)
+	ctx, span := t.service.Tracer.Start(ctx, "gather", tracing.Internal)
 	defer span.End()
 	drawn, err := t.conductor.Gather(ctx, strategy.Fit, number)
 	span.Number("flcollect.clients", int64(len(drawn.Clients)))
@@ -37,7 +37,7 @@ func (t *training) gather(ctx context.Context, number int) (round.Draw, error) {
 // step takes a step of a round in a span of its own.
 func (t *training) step(ctx context.Context, name string, take func(ctx context.Context, at tracing.Context) (*round.Result, error),
 ) (*round.Result, error) {
-	ctx, span := t.server.tracer.Start(ctx, name, tracing.Internal)
+	ctx, span := t.service.Tracer.Start(ctx, name, tracing.Internal)
 	defer span.End()
 	var at tracing.Context
 	if span.On() {

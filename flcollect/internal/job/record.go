@@ -1,9 +1,8 @@
-package flcollect
+package job
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
@@ -17,31 +16,34 @@ import (
 // Keys of documents. A run has a token, so that ids may be any text and a new run finds
 // nothing of the one before.
 const (
-	jobPrefix   = "job/"
+	Prefix      = "job/"
 	roundPrefix = "round/"
 )
 
-func jobKey(id string) string { return jobPrefix + id }
+// Key is that of the document of a job.
+func Key(id string) string { return Prefix + id }
 
-func roundFolder(token string) string { return roundPrefix + token + "/" }
+// RoundFolder is that of the rounds of a run.
+func RoundFolder(token string) string { return roundPrefix + token + "/" }
 
-// roundKey has room for [jobconfig.MaxRounds].
-func roundKey(token string, number int) string {
-	return fmt.Sprintf("%s%07d", roundFolder(token), number)
+// RoundKey has room for [jobconfig.MaxRounds].
+func RoundKey(token string, number int) string {
+	return fmt.Sprintf("%s%07d", RoundFolder(token), number)
 }
 
-// resultState is the state of the delivery of a run's result.
-type resultState string
+// Delivery is the state of the delivery of a run's result.
+type Delivery string
 
 const (
-	undue     resultState = ""        // there is no result, or no repository
-	pending   resultState = "pending" // the repository does not have it yet
-	delivered resultState = "stored"
-	refused   resultState = "refused"
+	Undue   Delivery = ""        // there is no result, or no repository
+	Pending Delivery = "pending" // the repository does not have it yet
+	// Delivered means that the repository has accepted it, and Refused that it never will.
+	Delivered Delivery = "stored"
+	Refused   Delivery = "refused"
 )
 
-// outcome is the progress of a run.
-type outcome struct {
+// Outcome is the progress of a run.
+type Outcome struct {
 	Token      string             `json:"token" keep:"key"`
 	Config     jobconfig.Stored   `json:"config"`
 	Round      int                `json:"round"`
@@ -76,9 +78,9 @@ type outcome struct {
 	Keys *adoption `json:"keys,omitempty"`
 }
 
-// record is a job as it is stored. The contents of its maps and slices are never changed.
-type record struct {
-	outcome
+// Record is a job as it is stored. The contents of its maps and slices are never changed.
+type Record struct {
+	Outcome
 	ID      string           `json:"id"`
 	Run     int64            `json:"run"`
 	State   report.State     `json:"state"`
@@ -108,13 +110,13 @@ type record struct {
 	Misfit string `json:"misfit,omitempty"`
 	// Reported is how many rounds were reported to the orchestrator, EarlyReported
 	// whether the early end was.
-	Reported      int         `json:"told"`
-	EarlyReported bool        `json:"early_told,omitempty"`
-	Delivery      resultState `json:"delivery,omitempty"`
+	Reported      int      `json:"told"`
+	EarlyReported bool     `json:"early_told,omitempty"`
+	Delivery      Delivery `json:"delivery,omitempty"`
 	// Audit is the last line of the audit log that counts, of all runs.
 	Audit report.AuditRef `json:"audit,omitzero"`
 	// Before are earlier runs whose results the repository has not taken yet.
-	Before []outcome `json:"before,omitempty"`
+	Before []Outcome `json:"before,omitempty"`
 	// Holder is the session of the server that conducts the job, where there may be
 	// several: each one that takes the job changes the record, so that what the one before
 	// writes late conflicts.
@@ -125,79 +127,79 @@ type record struct {
 	unknown keep.Members
 }
 
-// trained reports whether there are no more rounds to conduct.
-func (r record) trained() bool {
+// Trained reports whether there are no more rounds to conduct.
+func (r Record) Trained() bool {
 	return r.Spent || r.Early != nil || r.Round >= r.Config.Rounds && r.Upstream == ""
+}
+
+// phase returns the phase in which a job begins, or goes on after a restart.
+func (r Record) phase() phase {
+	switch {
+	case r.State.Ended():
+		return phaseDelivering
+	case r.Trained():
+		return phaseSaving
+	case r.State == report.Training:
+		return phaseTraining
+	}
+	return phaseWaiting
 }
 
 // reportable is how many rounds are reported to the orchestrator. The round that ended
 // the training early has a report of its own.
-func (r record) reportable() int {
+func (r Record) reportable() int {
 	if r.Early != nil {
 		return r.Round - 1
 	}
 	return r.Round
 }
 
-// settled reports whether the orchestrator and the repository have taken, or refused,
+// Settled reports whether the orchestrator and the repository have taken, or refused,
 // everything that was due so far.
-func (r record) settled() bool {
-	return r.Reported >= r.reportable() && (r.Early == nil || r.EarlyReported) && r.Delivery != pending && len(r.Before) == 0
+func (r Record) Settled() bool {
+	return r.Reported >= r.reportable() && (r.Early == nil || r.EarlyReported) && r.Delivery != Pending && len(r.Before) == 0
 }
 
-// status returns the part of the status that is stored.
-func (r record) status() Status {
-	return Status{
-		Job: r.ID, Run: r.Run, State: r.State, Round: r.Round, Config: r.Config.Copy(),
-		Created: r.Created, Started: r.Started, Ended: r.Ended, Error: r.Error,
-		Stored: r.Delivery == delivered, Early: r.Early, Quarantined: slices.Clone(r.Quarantined),
-		Privacy: r.Privacy, BudgetSpent: r.Spent, Aggregated: r.Aggregated, Updates: r.Updates, Note: r.remark(),
-		LocalLayers: r.Config.LocalLayers, Sampling: r.Sampling,
-	}
+// Marshal returns the document of the record, with the members that this version does not have.
+func (r Record) Marshal() ([]byte, error) { return r.unknown.Marshal(r) }
+
+// Take makes a server the holder of the job, and returns the document of the record: from then on
+// what the last holder writes conflicts.
+func (r *Record) Take(holder string) ([]byte, error) {
+	r.Holder = holder
+	data, unknown, err := r.unknown.MarshalKept(*r)
+	r.unknown = unknown
+	return data, err
 }
 
-// remark says what is notable of a job and no error.
-func (r record) remark() string {
-	var remarks []string
-	if r.Upstream != "" {
-		remarks = append(remarks, "the rounds are those of the collector at "+r.Upstream+", which has the model")
+// Repeats reports whether the job is active with that configuration. One that is active with
+// another one is [ErrActive].
+func (r Record) Repeats(config []byte) (bool, error) {
+	switch {
+	case r.State.Ended():
+		return false, nil
+	case r.Config.Same(config):
+		return true, nil
 	}
-	if name := r.Config.Strategy; r.Config.Homomorphic != nil && name != jobconfig.Averaging && name != "avg" {
-		remarks = append(remarks, fmt.Sprintf("updates are encrypted: the strategy is %s instead of %q", jobconfig.Averaging, name))
-	}
-	if correctsByDefault(r.Config.Config) {
-		remarks = append(remarks, "FedAdam corrects the bias of its first rounds, as Flower does for SuperNodes; bias_correction says otherwise")
-	}
-	if r.Origin != "" {
-		remarks = append(remarks,
-			fmt.Sprintf("no client has parameters to begin with, so client %q trained the first model from its own", r.Origin))
-	}
-	if r.Keys != nil {
-		remarks = append(remarks, fmt.Sprintf("the encryption parameters are those of the keys of client %q: %s", r.Keys.Client, r.Keys.Settings))
-	}
-	if r.Sampling != nil {
-		remarks = append(remarks, "clients are drawn by speed: "+r.Sampling.String())
-	}
-	if r.Local != nil {
-		remarks = append(remarks, fmt.Sprintf("of %d layers these stay at the clients, and are no part of the model here: %s",
-			r.Local.Total, strings.Join(r.Local.Given, ", ")))
-	}
-	if r.Misfit != "" {
-		remarks = append(remarks, "when the training began, clients could load a public context that is none for it: "+r.Misfit)
-	}
-	if r.Spent {
-		remarks = append(remarks, fmt.Sprintf("the epsilon budget of %v is spent after %d of %d rounds",
-			r.Config.DPAdaptive["epsilon_budget"], max(r.Round, 0), r.Config.Rounds))
-	}
-	if r.Idle > 0 && r.Checkpoint != nil { // without a checkpoint the error says it
-		remarks = append(remarks, fmt.Sprintf("%d of %d rounds aggregated nothing, the last of them was round %d: %s",
-			r.Idle, max(r.Round, 0), r.IdleRound, r.IdleNote))
-	}
-	return strings.Join(remarks, "; ")
+	return false, ErrActive
 }
+
+// Checkpoints returns the keys of the models that the record names.
+func (r Record) Checkpoints() []string {
+	var keys []string
+	for _, o := range append(r.Before, r.Outcome) {
+		if o.Checkpoint != nil {
+			keys = append(keys, o.Checkpoint.Key)
+		}
+	}
+	return keys
+}
+
+// Active reports whether there is something left to do.
+func (r Record) Active() bool { return !r.State.Ended() || !r.Settled() }
 
 // count adds a round to the sums of the run.
-func (r *record) count(round report.Round) {
+func (r *Record) count(round report.Round) {
 	r.Updates = r.Updates.Plus(round.Updates)
 	if round.Sampling != nil {
 		r.Sampling = r.Sampling.Plus(*round.Sampling)
@@ -211,16 +213,16 @@ func (r *record) count(round report.Round) {
 }
 
 // quarantine adds refused updates, and removes the oldest beyond [report.MaxQuarantined].
-func (r *record) quarantine(refused []report.Quarantine) {
+func (r *Record) quarantine(refused []report.Quarantine) {
 	all := slices.Concat(r.Quarantined, refused)
 	r.Quarantined = all[max(0, len(all)-report.MaxQuarantined):]
 }
 
-var recordType = keep.TypeFor[record]()
+var recordType = keep.TypeFor[Record]()
 
-// readRecord reads the document of a job.
-func readRecord(id string, data []byte) (record, error) {
-	var r record
+// ReadRecord reads the document of a job.
+func ReadRecord(id string, data []byte) (Record, error) {
+	var r Record
 	var err error
 	if r.unknown, err = recordType.Unmarshal(data, &r); err != nil {
 		return r, fmt.Errorf("read job %q: %w", id, err)
@@ -228,9 +230,9 @@ func readRecord(id string, data []byte) (record, error) {
 	return r, nil
 }
 
-// effective returns the configuration with the encryption parameters that the job took
+// Effective returns the configuration with the encryption parameters that the job took
 // from the keys of a client.
-func (o outcome) effective() jobconfig.Config {
+func (o Outcome) Effective() jobconfig.Config {
 	c := o.Config.Copy()
 	if o.Keys != nil {
 		settings := o.Keys.Settings
@@ -239,5 +241,27 @@ func (o outcome) effective() jobconfig.Config {
 	return c
 }
 
-// now is the time as it is stored.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+// Now is the time as it is stored.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// maxBefore bounds the runs of a job whose results wait for the repository.
+const maxBefore = 8
+
+// Succeed makes the record that of the run after another. Members of the job that this
+// version does not have stay; those of its configuration go with it.
+func (r *Record) Succeed(last Record) error {
+	r.unknown = last.unknown.Top()
+	r.Run = last.Run + 1
+	r.Audit = last.Audit
+	r.Before = last.Before
+	r.Discard = append(slices.Clone(last.Discard), last.Token)
+	if last.Delivery == Pending {
+		waits := last.Outcome
+		waits.OfRun = last.Run
+		r.Before = append(slices.Clone(last.Before), waits)
+	}
+	if len(r.Before) > maxBefore {
+		return fmt.Errorf("%w: the repository has not taken the results of %d runs", ErrUndelivered, len(r.Before))
+	}
+	return nil
+}

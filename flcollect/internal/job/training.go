@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 
 // training is the state of a job that trains. It belongs to one goroutine.
 type training struct {
-	*job
+	*Job
 	config     jobconfig.Config
 	conductor  *round.Conductor
 	encryption *round.Encryption // nil without homomorphic encryption
@@ -46,12 +46,12 @@ type training struct {
 
 // train conducts the rounds that are left. It returns nil after the last, or the reason
 // why the job is interrupted.
-func (j *job) train(ctx context.Context) error {
-	if j.record().Upstream != "" {
+func (j *Job) train(ctx context.Context) error {
+	if j.Record().Upstream != "" {
 		return j.trainEdge(ctx)
 	}
-	if j.record().trained() {
-		return j.checkChanged(j.life)
+	if j.Record().Trained() {
+		return j.checkChanged(j.during(phaseSaving))
 	}
 	t, err := j.newTraining(ctx)
 	if err != nil {
@@ -69,9 +69,9 @@ func (j *job) train(ctx context.Context) error {
 		return t.trainVersions(ctx)
 	}
 	for {
-		r := j.record()
-		if r.trained() {
-			return j.checkChanged(j.life)
+		r := j.Record()
+		if r.Trained() {
+			return j.checkChanged(j.during(phaseSaving))
 		}
 		if !t.affords() {
 			if err := t.exhaust(); err != nil {
@@ -87,19 +87,19 @@ func (j *job) train(ctx context.Context) error {
 
 // newTraining makes the strategy of a job that goes on after a restart, and returns its
 // training. It waits for a repository that does not answer.
-func (j *job) newTraining(ctx context.Context) (*training, error) {
-	r := j.record()
-	config := r.effective()
+func (j *Job) newTraining(ctx context.Context) (*training, error) {
+	r := j.Record()
+	config := r.Effective()
 	err := j.retry(ctx, ofStrategy, func(ctx context.Context) (err error) {
 		if j.strategy == nil {
-			j.strategy, err = j.server.strategies.make(ctx, config, r.Guarded)
+			j.strategy, err = j.service.Strategy(ctx, config, r.Guarded)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &training{job: j, config: config, keys: r.Keys, loss: r.Loss}
+	t := &training{Job: j, config: config, keys: r.Keys, loss: r.Loss}
 	if config.Homomorphic != nil {
 		t.encryption = &round.Encryption{}
 		if t.keys != nil {
@@ -121,11 +121,11 @@ func (j *job) newTraining(ctx context.Context) (*training, error) {
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
 		Local: t.local, Speeds: speedsOf(config),
-		Timeout: config.RoundTimeout, ClientTimeout: j.server.config.ClientTimeout, Ending: j.server.ending,
-		Tracer: j.server.tracer, Converting: j.server.converting, Dir: j.server.config.Dir, Log: j.log,
+		Timeout: config.RoundTimeout, ClientTimeout: j.service.ClientTimeout, Ending: j.service.Ending,
+		Tracer: j.service.Tracer, Converting: j.service.Converting, Dir: j.service.Dir, Log: j.log,
 	}, j.strategy)
 	j.edges.settle(mergesSums(config, j.strategy))
-	j.server.jobs.setPolicy(j, config.Demand(j.strategy.Policy()))
+	j.setPolicy(config.Demand(j.strategy.Policy()))
 	return t, nil
 }
 
@@ -153,12 +153,24 @@ func clientSettings(config jobconfig.Config) map[string]any {
 	return settings
 }
 
+// startTraining notes that the first clients were drawn.
+func (j *Job) startTraining() error {
+	if j.Record().State == report.Training {
+		return nil
+	}
+	if err := j.save(func(r *Record) { r.State, r.Started = report.Training, Now() }); err != nil {
+		return err
+	}
+	j.enter(phaseTraining)
+	return nil
+}
+
 // retry repeats a request to the repository or the program until there is an answer, for
 // as long as a job waits for clients.
-func (j *job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
+func (j *Job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
 	pause := persist.Pauses()
 	defer j.trouble(from, nil)
-	waits, cancel := context.WithTimeout(ctx, j.server.config.ClientTimeout)
+	waits, cancel := context.WithTimeout(ctx, j.service.ClientTimeout)
 	defer cancel()
 	for {
 		call, cancel := context.WithTimeout(waits, storeTimeout)
@@ -176,7 +188,7 @@ func (j *job) retry(ctx context.Context, from source, request func(ctx context.C
 		}
 		j.trouble(from, err)
 		if pause.Wait(waits) != nil && ctx.Err() == nil {
-			return fmt.Errorf("no answer for %v: %w", j.server.config.ClientTimeout, err)
+			return fmt.Errorf("no answer for %v: %w", j.service.ClientTimeout, err)
 		}
 	}
 }
@@ -184,9 +196,9 @@ func (j *job) retry(ctx context.Context, from source, request func(ctx context.C
 // begin loads the model that the last finished round has left, or finds one to begin
 // with, and everything else that belongs to it.
 func (t *training) begin(ctx context.Context) error {
-	r := t.record()
+	r := t.Record()
 	if r.Round < 0 {
-		t.note(func(r *record) { r.Round = 0 })
+		t.note(func(r *Record) { r.Round = 0 })
 	}
 	var err error
 	if r.Checkpoint == nil {
@@ -206,12 +218,12 @@ func (t *training) begin(ctx context.Context) error {
 
 // openBooks opens the audit log and reads the reputations of clients.
 func (t *training) openBooks(ctx context.Context) (err error) {
-	r := t.record()
-	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token, Shared: t.server.together != nil}
-	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.server.config.NoAudit); err != nil {
+	r := t.Record()
+	run := audit.Run{Job: t.id, Run: r.Run, Token: r.Token, Shared: t.service.Group != nil}
+	if t.audit, err = audit.OpenLog(ctx, t.storage, run, r.Audit, !t.service.NoAudit); err != nil {
 		return err
 	}
-	if !t.server.config.TrustClients {
+	if !t.service.TrustClients {
 		err := t.storage.Insist(ctx, func() error { return t.reputations.Load(ctx, t.storage, r.Token, r.Round) })
 		if err != nil {
 			return persist.StoppedOr(ctx, fmt.Errorf("recall the reputations of clients: %w", err))
@@ -238,7 +250,7 @@ func (t *training) beginNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
+	return t.save(func(r *Record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
 }
 
 // share returns the shared layers of a model.
@@ -273,7 +285,7 @@ func (t *training) resume(ctx context.Context, from *checkpoint.Ref) error {
 		err = t.recharge()
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("go on after round %d: %w", t.record().Round, err)
+		return fmt.Errorf("go on after round %d: %w", t.Record().Round, err)
 	}
 	return err
 }
@@ -284,13 +296,11 @@ func (t *training) round(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
-	if t.record().State != report.Training {
-		if err := t.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
-			return err
-		}
+	if err := t.startTraining(); err != nil {
+		return err
 	}
 	t.setRound(number)
-	rec := report.Round{Number: number, Started: now(), Sampling: drawn.Sampling}
+	rec := report.Round{Number: number, Started: Now(), Sampling: drawn.Sampling}
 	t.began = time.Now() // by the monotonic clock
 	attempt := audit.NewAttempt(number, t.audit.Chained())
 	start := round.Start{Number: number, Model: t.model, Digest: t.digest, Loss: t.loss}
@@ -332,7 +342,7 @@ func (t *training) round(ctx context.Context, number int) error {
 		return err
 	}
 	rec.Evaluate, rec.Metrics, rec.Loss = evaluation.Phase, evaluation.Metrics, evaluation.Loss
-	rec.Ended = now()
+	rec.Ended = Now()
 	notes := slices.Concat(fit.Notes, filing.notes(rec.Fit.Clients), rec.Updates.Notes(filing.clients), evaluation.Notes)
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
 	if rec.Loss != nil {
@@ -351,7 +361,7 @@ func (t *training) conclude(ctx context.Context, rec report.Round, saving *savin
 	if t.audit.Chained() {
 		rec.Audit = &head
 	}
-	r := t.record()
+	r := t.Record()
 	before, after := r.Checkpoint, r.Checkpoint
 	if saving != nil {
 		made, err := saving.wait()
@@ -362,23 +372,23 @@ func (t *training) conclude(ctx context.Context, rec report.Round, saving *savin
 	}
 	data, err := json.Marshal(rec)
 	if err == nil {
-		err = t.storage.Insist(ctx, func() error { return t.storage.Put(ctx, roundKey(r.Token, rec.Number), data) })
+		err = t.storage.Insist(ctx, func() error { return t.storage.Put(ctx, RoundKey(r.Token, rec.Number), data) })
 	}
 	if err != nil {
 		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
 	}
 	early, reached := t.surpassed(rec)
-	err = t.save(func(r *record) {
+	err = t.save(func(r *Record) {
 		r.Round, r.Checkpoint, r.Early, r.Reached, r.Audit = rec.Number, after, early, reached, head
 		if rec.Loss != nil {
 			r.Loss, r.Metrics = rec.Loss, rec.Metrics
 		}
 		r.quarantine(refused)
 		r.count(rec)
-		if r.trained() && t.aggregated && t.server.config.Repository != nil {
-			r.Delivery = pending
+		if r.Trained() && t.aggregated && t.service.Results != nil {
+			r.Delivery = Pending
 		}
-		if t.server.config.Orchestrator == nil {
+		if t.service.Orchestrator == nil {
 			r.Reported, r.EarlyReported = r.reportable(), early != nil
 		}
 	})
@@ -394,7 +404,7 @@ func (t *training) conclude(ctx context.Context, rec report.Round, saving *savin
 		said = append(said, "mean_staleness", v.MeanStaleness, "max_staleness", v.MaxStaleness, "cut_off", v.CutOff)
 	}
 	t.log.Info("round finished", said...)
-	t.server.counters.addRound(rec, time.Since(t.began).Seconds(), len(refused))
+	t.service.Counter.RoundFinished(rec, time.Since(t.began).Seconds(), len(refused))
 	if before != nil && before != after {
 		t.drop(before)
 	}
@@ -408,15 +418,15 @@ var errUnchanged = errors.New("no round has aggregated an update, so there is no
 // hasAggregated reports whether a round of the run has changed the model. Records from
 // before such rounds were counted leave that to the rounds themselves; where one cannot
 // be read, it counts as one that has.
-func (j *job) hasAggregated(ctx context.Context) (bool, error) {
-	r := j.record()
+func (j *Job) hasAggregated(ctx context.Context) (bool, error) {
+	r := j.Record()
 	if r.Aggregated > 0 {
 		return true, nil
 	}
 	for after := 0; ; {
 		var rounds []report.Round
 		err := j.storage.Insist(ctx, func() (err error) {
-			rounds, err = j.server.Rounds(ctx, j.id, after, 0)
+			rounds, err = Rounds(ctx, j.service.Documents, r, after, 0)
 			return err
 		})
 		if errors.Is(err, persist.ErrDamaged) {
@@ -436,12 +446,12 @@ func (j *job) hasAggregated(ctx context.Context) (bool, error) {
 
 // checkChanged returns nil if a training that has ended has a result, and otherwise an
 // error that matches errUnchanged and has the note of its last round.
-func (j *job) checkChanged(ctx context.Context) error {
+func (j *Job) checkChanged(ctx context.Context) error {
 	changed, err := j.hasAggregated(ctx)
 	if err != nil || changed {
 		return err
 	}
-	r := j.record()
+	r := j.Record()
 	if r.IdleRound == 0 {
 		return errUnchanged
 	}

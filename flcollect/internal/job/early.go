@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"maps"
@@ -15,7 +15,7 @@ func (t *training) surpassed(rec report.Round) (early *report.EarlyEnd, reached 
 	if !t.config.Stopping || !t.aggregated {
 		return nil, nil
 	}
-	reached = maps.Clone(t.record().Reached)
+	reached = maps.Clone(t.Record().Reached)
 	note := func(name string, value, target float64, below bool) {
 		if early == nil || name < early.Metric {
 			early = &report.EarlyEnd{ModelName: t.config.ModelName, ModelVersion: t.config.ModelVersion, Round: rec.Number,

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (t *training) adoptKeys(ctx context.Context, client string, model strategy.
 	}
 	config := t.config
 	config.Homomorphic = &filled
-	made, err := t.server.strategies.make(ctx, config, t.record().Guarded)
+	made, err := t.service.Strategy(ctx, config, t.Record().Guarded)
 	if err != nil {
 		return fmt.Errorf("%w: client %q encrypts with %s: %w", round.ErrOtherKeys, name, theirs, err)
 	}
@@ -70,7 +70,7 @@ func (t *training) adoptKeys(ctx context.Context, client string, model strategy.
 func (t *training) settingsOf(ctx context.Context, client string, theirs ckks.Keys) (ckks.Settings, error) {
 	var stored contextstore.Document
 	err := t.storage.Insist(ctx, func() (err error) {
-		stored, err = t.server.contexts.Get(ctx, t.id)
+		stored, err = t.service.Contexts.Get(ctx, t.id)
 		if errors.Is(err, publiccontext.ErrNotFound) {
 			err = nil
 		}

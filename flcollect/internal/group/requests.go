@@ -1,4 +1,4 @@
-package flcollect
+package group
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/iotenablers/enablers/flcollect/internal/fleet"
+	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/storage"
 )
 
 // remoteEntry returns the entry of a job that another server conducts.
-func (g *together) remoteEntry(ctx context.Context, id string) (fleet.Entry, bool, error) {
-	if g.server.jobs.get(id) != nil {
+func (g *Group) remoteEntry(ctx context.Context, id string) (fleet.Entry, bool, error) {
+	if g.config.Server.Job(id) != nil {
 		return fleet.Entry{}, false, nil
 	}
 	e, err := g.Get(ctx, id)
@@ -25,45 +26,41 @@ func (g *together) remoteEntry(ctx context.Context, id string) (fleet.Entry, boo
 	return e, e.Session != g.Session(), nil
 }
 
-// repeated reports whether another server conducts the job with that configuration.
-func (g *together) repeated(ctx context.Context, id string, config []byte) (bool, error) {
+// Repeated reports whether another server conducts the job with that configuration.
+func (g *Group) Repeated(ctx context.Context, id string, config []byte) (bool, error) {
 	_, there, err := g.remoteEntry(ctx, id)
 	if err != nil || !there {
 		return false, err
 	}
-	r, err := g.server.stored(ctx, id)
+	r, err := job.Find(ctx, g.config.Storage.Documents, id)
 	switch {
 	case errors.Is(err, storage.ErrNotFound): // it is being started, or its server has ended before
 		return false, nil
 	case err != nil:
 		return false, err
-	case r.State.Ended():
-		return false, nil
-	case r.Config.Same(config):
-		return true, nil
 	}
-	return false, ErrActive
+	return r.Repeats(config)
 }
 
-// vacate has the server of a job that has ended leave to this one what is left to do. It
+// Vacate has the server of a job that has ended leave to this one what is left to do. It
 // returns once no other server has anything to do with the job, or once the job is active
 // again.
-func (g *together) vacate(ctx context.Context, id string) error {
+func (g *Group) Vacate(ctx context.Context, id string) error {
 	for {
 		e, there, err := g.remoteEntry(ctx, id)
 		if err != nil || !there || !e.Alive {
 			return err
 		}
-		r, err := g.server.stored(ctx, id)
+		r, err := job.Find(ctx, g.config.Storage.Documents, id)
 		switch {
 		case errors.Is(err, storage.ErrNotFound): // it is being started
 		case err != nil:
 			return err
 		case !r.State.Ended():
 			return nil
-		case r.settled(): // its server is about to drop the entry
+		case r.Settled(): // its server is about to drop the entry
 		default:
-			if err := (&record{}).succeed(r); err != nil {
+			if err := (&job.Record{}).Succeed(r); err != nil {
 				return err
 			}
 			err := g.Change(ctx, id, func(e *fleet.Entry) bool {
@@ -75,32 +72,32 @@ func (g *together) vacate(ctx context.Context, id string) error {
 				return err
 			}
 		}
-		if err := g.awaitOthers(ctx); err != nil {
+		if err := g.AwaitOthers(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// awaitOthers waits for a moment in which other servers may do something.
-func (g *together) awaitOthers(ctx context.Context) error {
+// AwaitOthers waits for a moment in which other servers may do something.
+func (g *Group) AwaitOthers(ctx context.Context) error {
 	timer := time.NewTimer(min(g.Pause(), 100*time.Millisecond))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-g.server.ending.Done():
-		return context.Cause(g.server.ending)
+	case <-g.config.Ending.Done():
+		return context.Cause(g.config.Ending)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// stop interrupts a job that another server conducts, and returns once that is
+// Stop interrupts a job that another server conducts, and returns once that is
 // stored. It reports false where no other server does.
-func (g *together) stop(ctx context.Context, id string) (bool, error) {
+func (g *Group) Stop(ctx context.Context, id string) (bool, error) {
 	asked := ""
 	for {
-		r, err := g.server.stored(ctx, id)
+		r, err := job.Find(ctx, g.config.Storage.Documents, id)
 		if errors.Is(err, storage.ErrNotFound) {
 			return asked != "", nil
 		}
@@ -111,7 +108,7 @@ func (g *together) stop(ctx context.Context, id string) (bool, error) {
 			return asked != "", nil
 		}
 		if asked == "" {
-			if j := g.server.jobs.get(id); j != nil {
+			if j := g.config.Server.Job(id); j != nil {
 				return false, nil
 			}
 		}
@@ -129,27 +126,18 @@ func (g *together) stop(ctx context.Context, id string) (bool, error) {
 			return false, nil
 		}
 		asked = r.Token
-		if err := g.awaitOthers(ctx); err != nil {
+		if err := g.AwaitOthers(ctx); err != nil {
 			return false, err
 		}
 	}
 }
 
-// TrustsRelay returns nil for the token of a server of the same fleet; it is the function
-// for flower.ServerConfig.Relay.
-func (s *Server) TrustsRelay(token string) error {
-	if s.together == nil {
-		return errors.New("this server conducts its jobs alone")
-	}
-	return s.together.Trusts(token)
-}
-
-// stopAll interrupts the jobs of other servers.
-func (g *together) stopAll(ctx context.Context) error {
+// StopAll interrupts the jobs of other servers.
+func (g *Group) StopAll(ctx context.Context) error {
 	entries, err := g.Look(ctx)
 	for _, e := range entries {
-		if err == nil && g.server.jobs.get(e.ID) == nil {
-			_, err = g.stop(ctx, e.ID)
+		if err == nil && g.config.Server.Job(e.ID) == nil {
+			_, err = g.Stop(ctx, e.ID)
 		}
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package flcollect
+package job
 
 import (
 	"context"
@@ -75,8 +75,8 @@ func (e *edge) follow(ctx context.Context, link *flower.Client) error {
 		case !e.joined.IsZero() && time.Since(e.joined) >= settled:
 			pause.Reset()
 			lost = time.Now()
-		case time.Since(lost) > e.server.config.ClientTimeout:
-			return fmt.Errorf("no connection for %v: %w", e.server.config.ClientTimeout, err)
+		case time.Since(lost) > e.service.ClientTimeout:
+			return fmt.Errorf("no connection for %v: %w", e.service.ClientTimeout, err)
 		}
 		e.log.Info("the upper collector is not connected", "error", err)
 		e.trouble(ofUpstream, err)
@@ -97,8 +97,8 @@ func (e *edge) serve(ctx context.Context) error {
 			if err != nil && !errors.As(err, &refusal) && o.asked.Err() == nil {
 				return err
 			}
-		case <-e.server.ending.Done():
-			return context.Cause(e.server.ending)
+		case <-e.service.Ending.Done():
+			return context.Cause(e.service.Ending)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -217,13 +217,11 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 	if err != nil {
 		return nil, err
 	}
-	if e.record().State != report.Training {
-		if err := e.save(func(r *record) { r.State, r.Started = report.Training, now() }); err != nil {
-			return nil, err
-		}
+	if err := e.startTraining(); err != nil {
+		return nil, err
 	}
 	e.setRound(number)
-	rec := &report.Round{Number: number, Started: now(), Sampling: drawn.Sampling}
+	rec := &report.Round{Number: number, Started: Now(), Sampling: drawn.Sampling}
 	attempt := audit.NewAttempt(number, e.audit.Chained())
 	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
 	if err != nil {
@@ -243,7 +241,7 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 	if err := e.store(ctx, rec, made.Refused, true); err != nil {
 		return nil, err
 	}
-	e.server.counters.addRound(*rec, time.Since(began).Seconds(), len(made.Refused))
+	e.service.Counter.RoundFinished(*rec, time.Since(began).Seconds(), len(made.Refused))
 	e.log.Info("sum made", "round", number, "aggregated", rec.Aggregated, "results", rec.Fit.Results,
 		"failures", rec.Fit.Failures, "note", rec.Note)
 	if !rec.Aggregated {
@@ -291,16 +289,16 @@ func (e *edge) store(ctx context.Context, rec *report.Round, refused []report.Qu
 	if e.audit.Chained() {
 		rec.Audit = &head
 	}
-	rec.Ended = now()
+	rec.Ended = Now()
 	e.last = rec
 	data, err := json.Marshal(rec)
 	if err == nil {
-		err = e.storage.Insist(ctx, func() error { return e.storage.Put(ctx, roundKey(e.record().Token, rec.Number), data) })
+		err = e.storage.Insist(ctx, func() error { return e.storage.Put(ctx, RoundKey(e.Record().Token, rec.Number), data) })
 	}
 	if err != nil {
 		return persist.StoppedOr(ctx, fmt.Errorf("store round %d: %w", rec.Number, err))
 	}
-	return e.save(func(r *record) {
+	return e.save(func(r *Record) {
 		// An upper server that was restarted may repeat a round.
 		fresh = fresh && rec.Number > r.Round
 		r.Round, r.Audit, r.Reported = rec.Number, head, rec.Number // the upper server reports its rounds
