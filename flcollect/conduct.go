@@ -54,7 +54,8 @@ func (o observer) Finished(j *job.Job) {
 func (s *Server) joinGroup(dial func(ctx context.Context, target string) (net.Conn, error)) {
 	c := s.config
 	s.group = group.New(group.Config{
-		Server: member{s}, Offered: s.jobs.Offered, Storage: s.storage, Contexts: s.contexts, Name: c.Name, Address: c.Advertise, RelayTLS: c.RelayTLS,
+		Server: member{s}, Offered: s.jobs.Offered, Storage: s.storage, Contexts: s.contexts, Name: c.Name,
+		Address: c.Advertise, RelayTLS: c.RelayTLS,
 		Dial: dial, Lease: c.Lease, Starting: s.starting, Ending: s.ending, Log: s.log,
 	})
 	s.service.Group, s.lobby.group, s.jobs.shared = s.group, s.group, true

@@ -23,8 +23,6 @@ import (
 // for concurrent use.
 type Job struct {
 	service  *Service
-	id       string
-	created  time.Time
 	log      *slog.Logger
 	storage  persist.Store
 	strategy strategy.Strategy // nil until it is known; belongs to the training
@@ -67,7 +65,7 @@ func New(service *Service, life context.Context, lose context.CancelCauseFunc, r
 	selected strategy.Strategy,
 ) *Job {
 	j := &Job{
-		service: service, id: r.ID, created: r.Created, log: service.Log.With("job", r.ID, "run", r.Run),
+		service: service, log: service.Log.With("job", r.ID, "run", r.Run),
 		strategy: selected, phases: newPhases(life, lose, r.phase()), reputations: reputation.NewTable(),
 		edges: newEdgeRule(), rec: r, fitted: r.Round, revision: revision, troubles: map[source]error{},
 	}

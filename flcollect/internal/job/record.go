@@ -34,12 +34,12 @@ func RoundKey(token string, number int) string {
 // Delivery is the state of the delivery of a run's result.
 type Delivery string
 
+// The states of a delivery.
 const (
-	Undue   Delivery = ""        // there is no result, or no repository
-	Pending Delivery = "pending" // the repository does not have it yet
-	// Delivered means that the repository has accepted it, and Refused that it never will.
-	Delivered Delivery = "stored"
-	Refused   Delivery = "refused"
+	Undue     Delivery = ""        // there is no result, or no repository
+	Pending   Delivery = "pending" // the repository does not have it yet
+	Delivered Delivery = "stored"  // the repository has accepted it
+	Refused   Delivery = "refused" // the repository will never accept it
 )
 
 // Outcome is the progress of a run.
