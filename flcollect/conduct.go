@@ -34,6 +34,14 @@ func (s *Server) newService() *job.Service {
 	return service
 }
 
+// failing notes a failure of the storage, which shows in [Server.Ready]. The id is empty for
+// what concerns all jobs.
+func (s *Server) failing(id string, err error) {
+	if first := s.health.Set(id, err); first {
+		s.log.Warn("the storage fails, and is tried again", "job", id, "error", err)
+	}
+}
+
 // observer lists jobs: it implements [job.Observer].
 type observer struct {
 	*registry

@@ -155,3 +155,14 @@ func (s *Server) Clients(id string) []Client {
 	})
 	return clients
 }
+
+// Totals returns the numbers for metrics.
+func (s *Server) Totals() Totals {
+	t := s.counters.read()
+	t.Clients, t.Lobby = s.lobby.count()
+	s.jobs.total(&t)
+	for _, epsilon := range t.Epsilons {
+		t.Epsilon = max(t.Epsilon, epsilon)
+	}
+	return t
+}

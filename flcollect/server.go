@@ -93,14 +93,6 @@ func NewServer(config Config) (*Server, error) {
 	return s, nil
 }
 
-// failing notes a failure of the storage, which shows in [Server.Ready]. The id is empty for
-// what concerns all jobs.
-func (s *Server) failing(id string, err error) {
-	if first := s.health.Set(id, err); first {
-		s.log.Warn("the storage fails, and is tried again", "job", id, "error", err)
-	}
-}
-
 // farewell is how long clients have to leave when the server ends.
 const farewell = 5 * time.Second
 

@@ -52,17 +52,6 @@ type Totals struct {
 	Received int64 `metric:"received_bytes_total" help:"Bytes of parameters that came from clients."`
 }
 
-// Totals returns the numbers for metrics.
-func (s *Server) Totals() Totals {
-	t := s.counters.read()
-	t.Clients, t.Lobby = s.lobby.count()
-	s.jobs.total(&t)
-	for _, epsilon := range t.Epsilons {
-		t.Epsilon = max(t.Epsilon, epsilon)
-	}
-	return t
-}
-
 // counters counts the rounds and updates of all jobs. It is safe for concurrent use.
 type counters struct {
 	mu     sync.Mutex

@@ -1,12 +1,9 @@
 package job
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/flcollect/supernode"
@@ -124,23 +121,4 @@ func (r Rank) Before(other Rank) bool {
 		return order < 0
 	}
 	return r.ID < other.ID
-}
-
-// AdmitEdge waits until the strategy of the job is known, and returns an error that matches
-// [flower.ErrUnfit] if that takes no sums. Leaving ends when the client is to leave.
-func (j *Job) AdmitEdge(ctx context.Context, leaving <-chan struct{}) error {
-	select {
-	case <-j.edges.known:
-	case <-j.Done():
-		return nil
-	case <-leaving:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if j.edges.err != nil {
-		return fmt.Errorf("%w: job %q with the strategy %q takes no collectors as clients: %w",
-			flower.ErrUnfit, j.id, j.Record().Config.Strategy, j.edges.err)
-	}
-	return nil
 }

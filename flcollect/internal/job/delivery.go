@@ -3,10 +3,8 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/report"
 )
@@ -212,16 +210,4 @@ func (d *delivery) call(ctx context.Context, to source, bound time.Duration, cal
 		d.log.Warn("a delivery fails, and is tried again", "to", to, "error", err)
 	}
 	return err
-}
-
-// complain records that a delivery was refused; err is nil if it was not.
-func (r *Record) complain(err error, format string, args ...any) {
-	if err == nil {
-		return
-	}
-	text := fmt.Sprintf(format, args...) + ": " + err.Error()
-	if r.Error != "" {
-		text = r.Error + "; " + text
-	}
-	r.Error = excerpt.Cut(text, 4*excerpt.MaxReason)
 }

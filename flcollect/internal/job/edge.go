@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
 // edgeRule is whether a job takes edges as clients.
@@ -25,6 +27,25 @@ func newEdgeRule() *edgeRule {
 		})
 	}
 	return r
+}
+
+// AdmitEdge waits until the strategy of the job is known, and returns an error that matches
+// [flower.ErrUnfit] if that takes no sums. Leaving ends when the client is to leave.
+func (j *Job) AdmitEdge(ctx context.Context, leaving <-chan struct{}) error {
+	select {
+	case <-j.edges.known:
+	case <-j.Done():
+		return nil
+	case <-leaving:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if j.edges.err != nil {
+		return fmt.Errorf("%w: job %q with the strategy %q takes no collectors as clients: %w",
+			flower.ErrUnfit, j.id, j.Record().Config.Strategy, j.edges.err)
+	}
+	return nil
 }
 
 // trainEdge has a job follow the upper server until that sends it away, which is no error.

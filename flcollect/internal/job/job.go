@@ -14,6 +14,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/reputation"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
+	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
@@ -177,14 +178,6 @@ func (j *Job) drain() {
 	}
 }
 
-// drop deletes a checkpoint that no record names any more. [Server.Run] deletes it after
-// the next start if this fails.
-func (j *Job) drop(c *checkpoint.Ref) {
-	if err := j.storage.DeleteBlob(j.during(phaseSaving), c.Key); err != nil && j.during(phaseSaving).Err() == nil {
-		j.log.Warn("an old model cannot be deleted yet", "error", err)
-	}
-}
-
 // discard deletes what earlier runs have left.
 func (j *Job) discard() {
 	first := j.Record()
@@ -248,5 +241,46 @@ func (j *Job) leave() {
 	})
 	if err != nil && ctx.Err() == nil {
 		j.log.Warn("the entry of a job that has ended cannot be deleted yet", "error", err)
+	}
+}
+
+// train conducts the rounds that are left. It returns nil after the last, or the reason
+// why the job is interrupted.
+func (j *Job) train(ctx context.Context) error {
+	if j.Record().Upstream != "" {
+		return j.trainEdge(ctx)
+	}
+	if j.Record().Trained() {
+		return j.checkChanged(j.during(phaseSaving))
+	}
+	t, err := j.newTraining(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.closeRun()
+	if t.config.Records == jobconfig.FitIns {
+		t.openRun() // its SuperNodes may have a model to begin with
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	t.openRun()
+	if t.config.Async != nil {
+		return t.trainVersions(ctx)
+	}
+	for {
+		r := j.Record()
+		if r.Trained() {
+			return j.checkChanged(j.during(phaseSaving))
+		}
+		if !t.affords() {
+			if err := t.exhaust(); err != nil {
+				return err
+			}
+			continue // it is trained, whether there is a result or not
+		}
+		if err := t.traced(ctx, r.Round+1); err != nil {
+			return err
+		}
 	}
 }

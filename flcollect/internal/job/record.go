@@ -265,3 +265,15 @@ func (r *Record) Succeed(last Record) error {
 	}
 	return nil
 }
+
+// complain records that a delivery was refused; err is nil if it was not.
+func (r *Record) complain(err error, format string, args ...any) {
+	if err == nil {
+		return
+	}
+	text := fmt.Sprintf(format, args...) + ": " + err.Error()
+	if r.Error != "" {
+		text = r.Error + "; " + text
+	}
+	r.Error = excerpt.Cut(text, 4*excerpt.MaxReason)
+}

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/internal/excerpt"
+	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/internal/round"
 	"github.com/iotenablers/enablers/flcollect/report"
+	"github.com/iotenablers/enablers/flcollect/strategy"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -211,4 +213,32 @@ func maskingNote(clients []*round.Client, needed int) string {
 		text += fmt.Sprintf("; the job waits for %d more SuperNodes", needed-able)
 	}
 	return text
+}
+
+// retry repeats a request to the repository or the program until there is an answer, for
+// as long as a job waits for clients.
+func (j *Job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
+	pause := persist.Pauses()
+	defer j.trouble(from, nil)
+	waits, cancel := context.WithTimeout(ctx, j.service.ClientTimeout)
+	defer cancel()
+	for {
+		call, cancel := context.WithTimeout(waits, storeTimeout)
+		err := request(call)
+		cancel()
+		var field *strategy.FieldError
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, ErrNoModel), errors.Is(err, ErrNoStrategy), errors.Is(err, ErrRefused),
+			errors.As(err, &field), errors.Is(err, round.ErrUnsound):
+			return err
+		}
+		j.trouble(from, err)
+		if pause.Wait(waits) != nil && ctx.Err() == nil {
+			return fmt.Errorf("no answer for %v: %w", j.service.ClientTimeout, err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/iotenablers/enablers/flcollect/internal/checkpoint"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/report"
 	"github.com/iotenablers/enablers/storage"
@@ -99,4 +100,12 @@ func (j *Job) noteRun(ctx context.Context, run int64, state Delivery, complaint 
 		return nil
 	}
 	return err
+}
+
+// drop deletes a checkpoint that no record names any more. [Server.Run] deletes it after
+// the next start if this fails.
+func (j *Job) drop(c *checkpoint.Ref) {
+	if err := j.storage.DeleteBlob(j.during(phaseSaving), c.Key); err != nil && j.during(phaseSaving).Err() == nil {
+		j.log.Warn("an old model cannot be deleted yet", "error", err)
+	}
 }

@@ -44,47 +44,6 @@ type training struct {
 	began      time.Time
 }
 
-// train conducts the rounds that are left. It returns nil after the last, or the reason
-// why the job is interrupted.
-func (j *Job) train(ctx context.Context) error {
-	if j.Record().Upstream != "" {
-		return j.trainEdge(ctx)
-	}
-	if j.Record().Trained() {
-		return j.checkChanged(j.during(phaseSaving))
-	}
-	t, err := j.newTraining(ctx)
-	if err != nil {
-		return err
-	}
-	defer t.closeRun()
-	if t.config.Records == jobconfig.FitIns {
-		t.openRun() // its SuperNodes may have a model to begin with
-	}
-	if err := t.begin(ctx); err != nil {
-		return err
-	}
-	t.openRun()
-	if t.config.Async != nil {
-		return t.trainVersions(ctx)
-	}
-	for {
-		r := j.Record()
-		if r.Trained() {
-			return j.checkChanged(j.during(phaseSaving))
-		}
-		if !t.affords() {
-			if err := t.exhaust(); err != nil {
-				return err
-			}
-			continue // it is trained, whether there is a result or not
-		}
-		if err := t.traced(ctx, r.Round+1); err != nil {
-			return err
-		}
-	}
-}
-
 // newTraining makes the strategy of a job that goes on after a restart, and returns its
 // training. It waits for a repository that does not answer.
 func (j *Job) newTraining(ctx context.Context) (*training, error) {
@@ -163,34 +122,6 @@ func (j *Job) startTraining() error {
 	}
 	j.enter(phaseTraining)
 	return nil
-}
-
-// retry repeats a request to the repository or the program until there is an answer, for
-// as long as a job waits for clients.
-func (j *Job) retry(ctx context.Context, from source, request func(ctx context.Context) error) error {
-	pause := persist.Pauses()
-	defer j.trouble(from, nil)
-	waits, cancel := context.WithTimeout(ctx, j.service.ClientTimeout)
-	defer cancel()
-	for {
-		call, cancel := context.WithTimeout(waits, storeTimeout)
-		err := request(call)
-		cancel()
-		var field *strategy.FieldError
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, ErrNoModel), errors.Is(err, ErrNoStrategy), errors.Is(err, ErrRefused),
-			errors.As(err, &field), errors.Is(err, round.ErrUnsound):
-			return err
-		}
-		j.trouble(from, err)
-		if pause.Wait(waits) != nil && ctx.Err() == nil {
-			return fmt.Errorf("no answer for %v: %w", j.service.ClientTimeout, err)
-		}
-	}
 }
 
 // begin loads the model that the last finished round has left, or finds one to begin
@@ -456,4 +387,43 @@ func (j *Job) checkChanged(ctx context.Context) error {
 		return errUnchanged
 	}
 	return fmt.Errorf("%w: the last of %d rounds says: %s", errUnchanged, r.Idle, r.IdleNote)
+}
+
+// traced conducts a round in a span of its own.
+func (t *training) traced(ctx context.Context, number int) error {
+	tracer := t.service.Tracer
+	if !tracer.On() {
+		return t.round(ctx, number)
+	}
+	ctx, span := tracer.Start(ctx, fmt.Sprintf("round %d", number), tracing.Internal)
+	defer span.End()
+	span.Text("flcollect.job", t.id)
+	span.Number("flcollect.run", t.Record().Run)
+	span.Number("flcollect.round", int64(number))
+	err := t.round(ctx, number)
+	span.Fail(err)
+	return err
+}
+
+func (t *training) gather(ctx context.Context, number int) (round.Draw, error) {
+	ctx, span := t.service.Tracer.Start(ctx, "gather", tracing.Internal)
+	defer span.End()
+	drawn, err := t.conductor.Gather(ctx, strategy.Fit, number)
+	span.Number("flcollect.clients", int64(len(drawn.Clients)))
+	span.Fail(err)
+	return drawn, err
+}
+
+// step takes a step of a round in a span of its own.
+func (t *training) step(ctx context.Context, name string, take func(ctx context.Context, at tracing.Context) (*round.Result, error),
+) (*round.Result, error) {
+	ctx, span := t.service.Tracer.Start(ctx, name, tracing.Internal)
+	defer span.End()
+	var at tracing.Context
+	if span.On() {
+		at = span.Context()
+	}
+	result, err := take(ctx, at)
+	span.Fail(err)
+	return result, err
 }
