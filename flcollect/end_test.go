@@ -52,7 +52,7 @@ func TestServer_earlyEnd_endsTheTraining(t *testing.T) {
 	}
 	result, _ := n.stored("job")
 	require.Equal(t, 2, result.Rounds)
-	require.Equal(t, []float64{2, 2, 2, 3}, numbersOf(result.Weights))
+	require.Equal(t, []float64{2, 2, 2, 3}, numbers(result.Weights))
 }
 
 func TestServer_earlyEnd_needsTheStoppingFlag(t *testing.T) {
@@ -183,7 +183,7 @@ func TestServer_delivery_outlastsAnOutage(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Totals().Undelivered == 0 }, patience, time.Millisecond)
 	require.ElementsMatch(t, []string{"store job", "store job", "round 1"}, n.all())
 	result, _ := n.stored("job")
-	require.Equal(t, []float64{5, 5, 5, 6}, numbersOf(result.Weights), "the newer one comes last")
+	require.Equal(t, []float64{5, 5, 5, 6}, numbers(result.Weights), "the newer one comes last")
 	blobsLeft := 0
 	for _, err := range blobs.List(t.Context(), "") {
 		require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 	for range rounds {
 		means, total := make([]float64, 4), 0.0
 		for k, n := range shares {
-			for i, v := range numbersOf(trained(model, n, float64(k))) {
+			for i, v := range numbers(trained(model, n, float64(k))) {
 				means[i] += float64(n) * v
 			}
 			total += float64(n)
@@ -75,7 +75,7 @@ func TestConfig_defaultsGiveTheWeightedMean(t *testing.T) {
 		model = strategy.Model{tensor.FromFloat32s(next), tensor.FromInt64s([]int64{int64(means[3]/total + 0.5)})}
 	}
 	for i, v := range w.weights(t, "job") {
-		require.InEpsilon(t, numbersOf(model)[i], v, 1e-6)
+		require.InEpsilon(t, numbers(model)[i], v, 1e-6)
 	}
 	found, err := w.Report(t.Context(), "job", 7, 0, 0)
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func TestServer_Start_takesOpenParametersWithDifferentialPrivacy(t *testing.T) {
 	w.join(t, keeper{message: message(t, "none-first"), examples: 5, fit: clipped})
 	w.join(t, keeper{message: message(t, "none-second"), examples: 7, fit: clipped})
 	status := w.untilState(t, "job", report.Finished)
-	require.Equal(t, epsilonOf(t, 1), float64(status.Privacy.Epsilon))
+	require.Equal(t, epsilonAfter(t, 1), float64(status.Privacy.Epsilon))
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.True(t, rounds[0].Aggregated, rounds[0].Note)

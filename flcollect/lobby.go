@@ -187,7 +187,7 @@ func (l *lobby) ambiguous(label string) bool {
 // admitEdge has an edge join the job that it names, and returns an error that matches
 // [flower.ErrUnfit] if the strategy of that takes no sums.
 func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
-	id := upstream.JobOf(v.Peer)
+	id := upstream.AnnouncedJob(v.Peer)
 	if id == "" {
 		return nil
 	}

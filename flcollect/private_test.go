@@ -45,8 +45,8 @@ func clipping(step float64) trainer {
 	}}
 }
 
-// epsilonOf is what an accountant says of so many rounds.
-func epsilonOf(t *testing.T, rounds int) float64 {
+// epsilonAfter is what an accountant says of so many rounds.
+func epsilonAfter(t *testing.T, rounds int) float64 {
 	t.Helper()
 	account, err := dp.NewAccountant(0)
 	require.NoError(t, err)
@@ -66,14 +66,14 @@ func TestServer_privacy_isInStatusRoundAndResult(t *testing.T) {
 	w.join(t, clipping(0.01))
 	w.join(t, clipping(0.02))
 	status = w.untilState(t, "job", report.Finished)
-	require.Equal(t, epsilonOf(t, 3), float64(status.Privacy.Epsilon))
+	require.Equal(t, epsilonAfter(t, 3), float64(status.Privacy.Epsilon))
 	require.False(t, status.BudgetSpent)
 
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.Len(t, rounds, 3)
 	for _, r := range rounds {
-		require.Equal(t, epsilonOf(t, r.Number), float64(*r.Epsilon))
+		require.Equal(t, epsilonAfter(t, r.Number), float64(*r.Epsilon))
 		require.Equal(t, dp.DefaultDelta, r.Delta)
 		share, ok := r.FitMetrics["dpfedavg_norm_bit"]
 		require.True(t, ok)
@@ -82,12 +82,12 @@ func TestServer_privacy_isInStatusRoundAndResult(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { _, ok := n.stored("job"); return ok }, patience, time.Millisecond)
 	result, _ := n.stored("job")
-	require.Equal(t, epsilonOf(t, 3), float64(result.Privacy.Epsilon))
-	require.NotEqual(t, []float64{0.045, 0.045, 0.045, 1.045}, numbersOf(result.Weights), "there is noise")
+	require.Equal(t, epsilonAfter(t, 3), float64(result.Privacy.Epsilon))
+	require.NotEqual(t, []float64{0.045, 0.045, 0.045, 1.045}, numbers(result.Weights), "there is noise")
 
 	var view map[string]any
 	require.NoError(t, json.Unmarshal(jobstest.Ask(h, "GET", "/job/status/job", "").Body.Bytes(), &view))
-	require.Equal(t, epsilonOf(t, 3), view["epsilon"])
+	require.Equal(t, epsilonAfter(t, 3), view["epsilon"])
 	require.Equal(t, dp.DefaultDelta, view["delta"])
 	require.Equal(t, []any{"dp-adaptive"}, view["privacy_mechanisms"])
 	require.Contains(t, jobstest.Ask(h, "GET", "/job/rounds/job", "").Body.String(), `"epsilon":`)
@@ -158,7 +158,7 @@ func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros, Repository: n, Orchestrator: n})
 	h, _ := serveWorld(t, w)
 	conf := private(10)
-	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 2) + epsilonOf(t, 3)) / 2
+	conf.DPAdaptive["epsilon_budget"] = (epsilonAfter(t, 2) + epsilonAfter(t, 3)) / 2
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	ended, _ := w.join(t, clipping(0.01))
 	w.join(t, clipping(0.02))
@@ -167,7 +167,7 @@ func TestStatus_BudgetSpent_endsTheTrainingWithAResult(t *testing.T) {
 	require.True(t, status.BudgetSpent)
 	require.Empty(t, status.Error)
 	require.Contains(t, status.Note, "is spent after 2 of 10 rounds")
-	require.Equal(t, epsilonOf(t, 2), float64(status.Privacy.Epsilon))
+	require.Equal(t, epsilonAfter(t, 2), float64(status.Privacy.Epsilon))
 	require.NoError(t, <-ended, "clients are sent away as after the last round")
 	status = w.until(t, "job", "stored", func(s flcollect.Status) bool { return s.Stored })
 	result, _ := n.stored("job")
@@ -265,8 +265,8 @@ func TestServer_privacy_survivesACrashAtAnyWrite(t *testing.T) {
 				shown := s.count()
 				require.GreaterOrEqual(t, shown, rounds)
 				lostSome = lostSome || shown > rounds
-				require.GreaterOrEqual(t, float64(status.Privacy.Epsilon), epsilonOf(t, shown))
-				require.LessOrEqual(t, float64(status.Privacy.Epsilon), epsilonOf(t, rounds+1))
+				require.GreaterOrEqual(t, float64(status.Privacy.Epsilon), epsilonAfter(t, shown))
+				require.LessOrEqual(t, float64(status.Privacy.Epsilon), epsilonAfter(t, rounds+1))
 				result, err := second.Result(t.Context(), "job")
 				require.NoError(t, err)
 				require.Equal(t, status.Privacy, result.Privacy)
@@ -285,9 +285,9 @@ func TestTotals_Epsilons_stayAfterTheEndOfAJob(t *testing.T) {
 	w.join(t, clipping(0.01))
 	w.join(t, clipping(0.01))
 	w.untilState(t, "a/b", report.Finished)
-	want := fmt.Sprintf("flcollector_job_epsilon{job=%q} %v\n", "a/b", epsilonOf(t, 2))
+	want := fmt.Sprintf("flcollector_job_epsilon{job=%q} %v\n", "a/b", epsilonAfter(t, 2))
 	require.Contains(t, metrics(h), want)
-	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonOf(t, 2)))
+	require.Contains(t, metrics(h), fmt.Sprintf("flcollector_epsilon %v\n", epsilonAfter(t, 2)))
 
 	w = w.restart(t, flcollect.Config{Initial: zeros})
 	h, _ = serveWorld(t, w)

@@ -192,7 +192,7 @@ func TestServer_Run_resumesAfterACrashAtAnyWrite(t *testing.T) {
 				require.True(t, status.Stored)
 				second.hasRounds(t, rounds)
 				result, _ := n.stored("job")
-				require.Equal(t, want, numbersOf(result.Weights))
+				require.Equal(t, want, numbers(result.Weights))
 				require.Equal(t, rounds, result.Rounds)
 				require.NotNil(t, result.FinalLoss)
 				delivered := map[string]bool{}

@@ -263,7 +263,7 @@ func TestServer_Start_combinesBothMechanisms(t *testing.T) {
 	rounds, err := w.Rounds(t.Context(), "job", 0, 0)
 	require.NoError(t, err)
 	require.True(t, rounds[1].Aggregated, rounds[1].Note)
-	require.Equal(t, epsilonOf(t, 2), float64(status.Privacy.Epsilon))
+	require.Equal(t, epsilonAfter(t, 2), float64(status.Privacy.Epsilon))
 	result, err := w.Result(t.Context(), "job")
 	require.NoError(t, err)
 	require.True(t, result.Encrypted)

@@ -31,7 +31,7 @@ func TestServer_Result_isTheWeightedMean(t *testing.T) {
 	require.Empty(t, status.Quarantined)
 	require.Equal(t, []string{"round 1", "round 2", "round 3", "store job"}, n.all())
 	result, _ := n.stored("job")
-	require.Equal(t, []float64{9, 9, 9, 10}, numbersOf(result.Weights))
+	require.Equal(t, []float64{9, 9, 9, 10}, numbers(result.Weights))
 	require.Equal(t, 3, result.Rounds)
 	require.InDelta(t, 9, *result.FinalLoss, 1e-9)
 	require.InDelta(t, 0.9, result.Metrics["accuracy"], 1e-9)

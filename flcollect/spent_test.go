@@ -16,7 +16,7 @@ import (
 func TestServer_Result_isNoneForABudgetSpentWithoutAModel(t *testing.T) {
 	w := newWorld(t, flcollect.Config{Initial: zeros})
 	conf := private(5)
-	conf.DPAdaptive["epsilon_budget"] = (epsilonOf(t, 1) + epsilonOf(t, 2)) / 2
+	conf.DPAdaptive["epsilon_budget"] = (epsilonAfter(t, 1) + epsilonAfter(t, 2)) / 2
 	require.NoError(t, w.Start(t.Context(), "job", conf))
 	w.until(t, "job", "begun", func(flcollect.Status) bool {
 		doc, err := w.documents.Get(t.Context(), "job/job")

@@ -190,7 +190,7 @@ func (s *start) begin() (err error) {
 	if s.Server.config.Upstream != nil {
 		r.Upstream = s.Server.config.Upstream.Target
 	}
-	r.Privacy = round.PrivacyOf(made)
+	r.Privacy = round.PrivacyLoss(made)
 	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}

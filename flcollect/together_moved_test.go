@@ -237,7 +237,7 @@ func takeJob(ctx context.Context, documents storage.Documents, round []byte, mov
 func yield(t *testing.T, documents storage.Documents, id string) {
 	t.Helper()
 	for {
-		doc, entry := entryOf(t, documents, id)
+		doc, entry := readEntry(t, documents, id)
 		entry["yield"] = entry["token"]
 		data, err := json.Marshal(entry)
 		require.NoError(t, err)
@@ -250,11 +250,11 @@ func yield(t *testing.T, documents storage.Documents, id string) {
 
 func asked(t *testing.T, documents storage.Documents, id string) bool {
 	t.Helper()
-	_, entry := entryOf(t, documents, id)
+	_, entry := readEntry(t, documents, id)
 	return entry["yield"] != nil
 }
 
-func entryOf(t *testing.T, documents storage.Documents, id string) (storage.Document, map[string]any) {
+func readEntry(t *testing.T, documents storage.Documents, id string) (storage.Document, map[string]any) {
 	t.Helper()
 	doc, err := documents.Get(context.WithoutCancel(t.Context()), fmt.Sprint("active/", id))
 	require.NoError(t, err)

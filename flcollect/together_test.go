@@ -238,7 +238,7 @@ func TestServer_Run_goesOnWithTheJobsOfADeadServer(t *testing.T) {
 				third.until(t, "job", "delivered", func(s flcollect.Status) bool { return s.Stored })
 				stored, ok := n.stored("job")
 				require.True(t, ok)
-				require.Equal(t, want, numbersOf(stored.Weights))
+				require.Equal(t, want, numbers(stored.Weights))
 			})
 		})
 	}

@@ -237,10 +237,10 @@ func (w *world) weights(t *testing.T, id string) []float64 {
 	t.Helper()
 	result, err := w.Result(t.Context(), id)
 	require.NoError(t, err)
-	return numbersOf(result.Weights)
+	return numbers(result.Weights)
 }
 
-func numbersOf(model strategy.Model) []float64 {
+func numbers(model strategy.Model) []float64 {
 	var all []float64
 	for _, layer := range model {
 		all = append(all, layer.Float64s()...)

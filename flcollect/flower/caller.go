@@ -25,8 +25,8 @@ type Caller struct {
 	TLS *tls.ConnectionState
 }
 
-// callerOf returns the caller that sends a request.
-func callerOf(r *http.Request) Caller {
+// newCaller returns the caller that sends a request.
+func newCaller(r *http.Request) Caller {
 	caller := Caller{Address: r.RemoteAddr, TLS: r.TLS}
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		caller.Token = strings.TrimSpace(token)
@@ -40,17 +40,17 @@ func (s *Server) authorize(r *http.Request) (name string, refused *status.Status
 	if s.config.Authorize == nil {
 		return "", nil
 	}
-	name, err := s.config.Authorize(r.Context(), callerOf(r))
+	name, err := s.config.Authorize(r.Context(), newCaller(r))
 	if err == nil {
 		return name, nil
 	}
-	refused = refusalOf(err)
+	refused = refusalStatus(err)
 	s.warnings.warn(s.config.Logger, r.RemoteAddr, "a client was refused: "+refused.Code().String(), r.URL.Path)
 	return "", refused
 }
 
-// refusalOf returns the gRPC status for an error of ServerConfig.Authorize.
-func refusalOf(err error) *status.Status {
+// refusalStatus returns the gRPC status for an error of ServerConfig.Authorize.
+func refusalStatus(err error) *status.Status {
 	if known, ok := status.FromError(err); ok {
 		return known
 	}

@@ -25,11 +25,11 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return nil, fmt.Errorf("flower: cannot send a %T", v)
 	}
-	return buffersOf(w), nil
+	return takeBuffers(w), nil
 }
 
-// buffersOf returns a message, which is not copied.
-func buffersOf(w *wire.Writer) mem.BufferSlice {
+// takeBuffers returns a message, which is not copied.
+func takeBuffers(w *wire.Writer) mem.BufferSlice {
 	chunks := w.Chunks()
 	out := make(mem.BufferSlice, len(chunks))
 	for i, chunk := range chunks {

@@ -64,9 +64,9 @@ func (h *SuperNodeHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuseSuperNode(w, r, h.Fleet)
 }
 
-// remedyOf says where SuperNodes connect. An address that stands for all of the host is
+// remedyFor says where SuperNodes connect. An address that stands for all of the host is
 // one that a SuperNode knows, with another port.
-func remedyOf(fleet string) string {
+func remedyFor(fleet string) string {
 	host, port, err := net.SplitHostPort(fleet)
 	switch ip := net.ParseIP(host); {
 	case err != nil:
@@ -86,7 +86,7 @@ func refuseSuperNode(w http.ResponseWriter, r *http.Request, fleet string) {
 	case "register-node", "activate-node":
 		code = http.StatusNotImplemented
 	}
-	refuse(w, r, code, refusal{registrationDisabled, superNodeRefusal + " " + remedyOf(fleet)})
+	refuse(w, r, code, refusal{registrationDisabled, superNodeRefusal + " " + remedyFor(fleet)})
 }
 
 // refuseCaller answers a caller that ServerConfig.Authorize refuses.
@@ -148,7 +148,7 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 func (s *Server) unknownMethod(_ any, stream grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(stream)
 	if strings.HasPrefix(method, fleetService) {
-		return status.Error(codes.Unimplemented, superNodeRefusal+" "+remedyOf(s.config.Fleet))
+		return status.Error(codes.Unimplemented, superNodeRefusal+" "+remedyFor(s.config.Fleet))
 	}
 	return status.Error(codes.Unimplemented, fmt.Sprintf("unknown service or method %.200q. %s", method, otherRefusal))
 }

@@ -196,7 +196,7 @@ func (s *Session) relayOne(ctx context.Context, other *link, instructions <-chan
 		if err := (&DisconnectRes{ReasonReconnect}).reply(&w); err != nil {
 			return nil, err
 		}
-		if other.send(buffersOf(&w)) == nil {
+		if other.send(takeBuffers(&w)) == nil {
 			other.finish()
 			<-ctx.Done() // the other server ends the stream, having read the answer
 		}

@@ -178,7 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	ctx, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
-	session := &Session{ctx: ctx, end: cancel, peer: peerOf(r), relays: s.relays, turn: make(chan struct{}, 1)}
+	session := &Session{ctx: ctx, end: cancel, peer: newPeer(r), relays: s.relays, turn: make(chan struct{}, 1)}
 	if refused := s.introduce(session, r); refused != nil {
 		writeStatus(w, refused)
 		return
@@ -219,7 +219,7 @@ func (s *Server) introduce(session *Session, r *http.Request) (refused *status.S
 	return nil
 }
 
-func peerOf(r *http.Request) Peer {
+func newPeer(r *http.Request) Peer {
 	host := r.Host
 	peer := Peer{Addr: r.RemoteAddr, Header: func(key string) string {
 		if key == ":authority" { // net/http does not list it among the headers
@@ -257,7 +257,7 @@ func (s *Server) join(session *Session) error {
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
-	return statusOf(err)
+	return statusError(err)
 }
 
 // enter registers a session. It ends another session of the same client. Where the name is
@@ -266,7 +266,7 @@ func (s *Server) enter(session *Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return statusOf(ErrStopped)
+		return statusError(ErrStopped)
 	}
 	if s.joined >= s.config.MaxClients {
 		return status.Errorf(codes.ResourceExhausted, "flower: %d clients, no more are accepted", s.joined)
@@ -302,8 +302,8 @@ func (s *Server) leave(session *Session) {
 	}
 }
 
-// statusOf returns the gRPC status that ends a client's stream.
-func statusOf(err error) error {
+// statusError returns the gRPC status that ends a client's stream.
+func statusError(err error) error {
 	if err == nil {
 		return nil
 	}

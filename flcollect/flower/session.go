@@ -173,7 +173,7 @@ func call[A answer](ctx context.Context, s *Session, verb string, ins instructio
 		return none, nil, s.failed(verb, fmt.Errorf("%w: %d bytes, at most %d are sent", ErrTooLarge, w.Len(), limit))
 	}
 	fit, isFit := ins.(FitIns)
-	in, err := s.exchange(ctx, outgoing{message: buffersOf(&w), digest: isFit && fit.Digest})
+	in, err := s.exchange(ctx, outgoing{message: takeBuffers(&w), digest: isFit && fit.Digest})
 	if err != nil {
 		return none, nil, s.failed(verb, err)
 	}

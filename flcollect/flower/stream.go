@@ -64,14 +64,14 @@ func checkCall(w http.ResponseWriter, r *http.Request) bool {
 		writeStatus(w, status.Newf(codes.Unimplemented, "grpc: Decompressor is not installed for grpc-encoding %q", encoding))
 		return false
 	}
-	if _, err := timeoutOf(r); err != nil {
+	if _, err := readTimeout(r); err != nil {
 		return refuse(http.StatusBadRequest, err.Error())
 	}
 	return true
 }
 
-// timeoutOf returns the time that a call may take; 0 for any.
-func timeoutOf(r *http.Request) (time.Duration, error) {
+// readTimeout returns the time that a call may take; 0 for any.
+func readTimeout(r *http.Request) (time.Duration, error) {
 	text := r.Header.Get("Grpc-Timeout")
 	if text == "" {
 		return 0, nil
@@ -91,7 +91,7 @@ func timeoutOf(r *http.Request) (time.Duration, error) {
 
 // limit returns the context of a call, which ends with the time that it may take.
 func limit(ctx context.Context, r *http.Request) (context.Context, context.CancelFunc) {
-	if timeout, err := timeoutOf(r); err == nil && timeout > 0 {
+	if timeout, err := readTimeout(r); err == nil && timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
 	}
 	return ctx, func() {}

@@ -137,8 +137,8 @@ func (t *wireTarget) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &t.number)
 }
 
-// targetsOf returns the JSON form of the targets.
-func targetsOf(c Config) map[string]wireTarget {
+// newWireTargets returns the JSON form of the targets.
+func newWireTargets(c Config) map[string]wireTarget {
 	wire := map[string]wireTarget{}
 	for name, number := range c.Targets {
 		wire[name] = wireTarget{number: number}

@@ -53,13 +53,13 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		ModelName:       c.ModelName,
 		ModelVersion:    c.ModelVersion,
 		AdaptConfig:     c.AdaptConfig,
-		Server:          serverOf(c),
+		Server:          newWireServer(c),
 		StrategyConf:    toScalars(c.StrategyConf),
 		ClientConf:      make([]map[string]scalar, len(c.ClientConf)),
 		Privacy:         wirePrivacy{Homomorphic: c.Homomorphic, SecAgg: c.SecAgg},
 		ConfigurationID: c.ConfigurationID,
 		Stopping:        c.Stopping,
-		Targets:         targetsOf(c),
+		Targets:         newWireTargets(c),
 		App:             c.App,
 	}
 	if c.DPAdaptive != nil {
@@ -71,9 +71,9 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire)
 }
 
-func serverOf(c Config) wireServer {
+func newWireServer(c Config) wireServer {
 	return wireServer{Rounds: c.Rounds, Timeout: wireSeconds(c.RoundTimeout), Records: c.Records, Async: c.Async,
-		Compression: c.Compression, LocalLayers: c.LocalLayers, Sampling: samplingOf(c.SpeedTiers)}
+		Compression: c.Compression, LocalLayers: c.LocalLayers, Sampling: newWireSampling(c.SpeedTiers)}
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It checks nothing, and leaves fields zero

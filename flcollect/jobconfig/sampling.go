@@ -27,8 +27,8 @@ type wireSampling struct {
 	Tiers int    `json:"tiers"`
 }
 
-// samplingOf returns the JSON form, nil for uniform sampling.
-func samplingOf(tiers int) *wireSampling {
+// newWireSampling returns the JSON form, nil for uniform sampling.
+func newWireSampling(tiers int) *wireSampling {
 	if tiers == 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func TestNewHandler_requiresTheRoleOfEveryRoute(t *testing.T) {
 
 // A reader's page neither has the report, which names all clients, nor requests it.
 func TestNewHandler_showsReportsToOperatorsAlone(t *testing.T) {
-	h := page.HandlerOf(jobstest.Reported(3), &page.HandlerOptions{Root: true, REST: rest.HandlerOptions{Authorize: httpapitest.Authorize}})
+	h := page.HandlerFor(jobstest.Reported(3), &page.HandlerOptions{Root: true, REST: rest.HandlerOptions{Authorize: httpapitest.Authorize}})
 	page := jobstest.Ask(h, http.MethodGet, "/live/a", "", "Authorization", "Bearer operator").Body.String()
 	require.Contains(t, page, "name:00001")
 	require.Contains(t, page, `data-reports="shown"`)

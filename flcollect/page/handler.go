@@ -175,14 +175,14 @@ func (p *pages) writeError(w http.ResponseWriter, r *http.Request, e *httpapi.Er
 	view := struct {
 		shell.Frame
 		Text string
-	}{p.part.Frame(r, http.StatusText(e.Status)), textOf(e)}
+	}{p.part.Frame(r, http.StatusText(e.Status)), errorText(e)}
 	if err := p.part.Show(w, r, e.Status, "fault.html", &view); err != nil {
 		rest.WriteError(w, r, e)
 	}
 }
 
-// textOf returns what an error says, with the fault of a request where it has one.
-func textOf(e *httpapi.Error) string {
+// errorText returns what an error says, with the fault of a request where it has one.
+func errorText(e *httpapi.Error) string {
 	if e.Err != nil {
 		if list := detail.All(e.Err); list != nil {
 			return jobform.Sentence(list[0].Msg)

@@ -25,7 +25,7 @@ import (
 func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 	b := jobstest.NewBoard()
 	b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training, Config: jobconfig.Config{Rounds: 2}})
-	h := pagesOf(b)
+	h := boardPages(b)
 	asset := regexp.MustCompile(`(?:href|src)="([^"]*page/[^"]*)"`)
 	for path, root := range map[string]string{"/": "./", "/live/a": "../", "/live/a/": "../../", "/new": "./", "/compare?job=a": "./"} {
 		w := jobstest.Ask(h, "GET", path, "")
@@ -50,7 +50,7 @@ func TestNewHandler_servesPagesWithoutForeignAssets(t *testing.T) {
 
 func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := pagesOf(b)
+	h := boardPages(b)
 	const name = `<img src=x onerror=alert(1)>/"`
 	status := flcollect.Status{Job: name, Run: 1, State: report.Training,
 		Config: jobconfig.Config{Rounds: 30, Strategy: "avg", ModelName: "<b>"}}
@@ -78,9 +78,9 @@ func TestNewHandler_rendersThePageOfAJobWithoutJavaScript(t *testing.T) {
 	require.Regexp(t, `(?s)reason 2.*reason 1.*reason 0`, page)
 }
 
-// pagesOf are the pages of a board, beside a REST interface.
-func pagesOf(b *jobstest.Board) http.Handler {
-	return page.HandlerOf(b, &page.HandlerOptions{Root: true})
+// boardPages are the pages of a board, beside a REST interface.
+func boardPages(b *jobstest.Board) http.Handler {
+	return page.HandlerFor(b, &page.HandlerOptions{Root: true})
 }
 
 // post sends an empty form, as a page does.
@@ -93,10 +93,10 @@ func TestNewHandler_saysWhoIsMissingAndHowClientsConnect(t *testing.T) {
 	b.Connected = []flcollect.Client{
 		{Identity: "session:x", Name: "<clinic>", Session: "ipv4:192.0.2.1:5"}, {Identity: "key:1", Session: "hospital.example"},
 	}
-	h := page.HandlerOf(b, &page.HandlerOptions{
+	h := page.HandlerFor(b, &page.HandlerOptions{
 		Clients: page.ClientEndpoint{Address: "0.0.0.0:8088", Token: true}, REST: rest.HandlerOptions{Authorize: httpapitest.Authorize},
 	})
-	open := page.HandlerOf(b, &page.HandlerOptions{Clients: page.ClientEndpoint{Address: "[2001:db8::1]:8088", TLS: true}})
+	open := page.HandlerFor(b, &page.HandlerOptions{Clients: page.ClientEndpoint{Address: "[2001:db8::1]:8088", TLS: true}})
 	page := jobstest.Ask(h, "GET", "/live/a", "", "Authorization", "Bearer operator").Body.String()
 	require.Contains(t, page, `data-field="missing">1 more client</span>`)
 	require.Contains(t, page, `data-field="names">&lt;clinic&gt;, hospital.example</span>`)
@@ -122,7 +122,7 @@ func TestNewHandler_stopsAndTrainsOneJob(t *testing.T) {
 	b := jobstest.NewBoard()
 	config := jobconfig.Config{Rounds: 2, Strategy: "avg"}
 	b.Job(flcollect.Status{Job: "a/b", Run: 1, State: report.Interrupted, Config: config})
-	h := pagesOf(b)
+	h := boardPages(b)
 	w := post(h, "/live/a%2Fb/stop")
 	require.Equal(t, http.StatusSeeOther, w.Code)
 	require.Equal(t, "../a%2Fb", w.Header().Get("Location"))
@@ -146,7 +146,7 @@ func TestNewHandler_marksWhatDiffers(t *testing.T) {
 		b.Job(flcollect.Status{Job: id, Run: 1, State: report.Finished, Config: config})
 		b.Round(id, i+1)
 	}
-	h := pagesOf(b)
+	h := boardPages(b)
 	page := jobstest.Ask(h, "GET", "/compare?job=a&job=b%2F2&job=a&job=", "").Body.String()
 	require.Contains(t, page, `data-jobs="[&#34;a&#34;,&#34;b/2&#34;]"`)
 	require.Contains(t, page, `<tr class="differs"><th scope="row"><code>strategy_conf.eta</code> <span class="mark">differs</span></th>`+
@@ -181,7 +181,7 @@ func TestNewHandler_worksWhereverItIsMounted(t *testing.T) {
 
 func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := pagesOf(b)
+	h := boardPages(b)
 	require.Contains(t, jobstest.Ask(h, "GET", "/", "").Body.String(), "There is no job yet.")
 	for i := range 101 {
 		b.Job(flcollect.Status{Job: fmt.Sprintf("j/%03d", i), Run: 1, State: report.Waiting, Round: -1,
@@ -206,7 +206,7 @@ func TestNewHandler_pagesTheListOfJobs(t *testing.T) {
 
 func TestNewHandler_showsTheLastReportOnThePageOfAJob(t *testing.T) {
 	b := jobstest.Reported(150)
-	h := pagesOf(b)
+	h := boardPages(b)
 	page := jobstest.Ask(h, "GET", "/live/a", "").Body.String()
 	require.Contains(t, page, "name:&lt;b&gt;")
 	require.Contains(t, page, "its norm is 20")

@@ -40,7 +40,7 @@ func filled(changes ...string) url.Values {
 
 func TestNewHandler_saysWhatParametersMean(t *testing.T) {
 	b := jobstest.NewBoard()
-	page := html.UnescapeString(jobstest.Ask(pagesOf(b), "GET", "/new", "").Body.String())
+	page := html.UnescapeString(jobstest.Ask(boardPages(b), "GET", "/new", "").Body.String())
 	for _, d := range b.Strategies() {
 		require.Contains(t, page, d.Meaning)
 		for _, p := range d.Parameters {
@@ -61,7 +61,7 @@ func TestNewHandler_saysWhatParametersMean(t *testing.T) {
 
 func TestNewHandler_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := pagesOf(b)
+	h := boardPages(b)
 	w := send(h, "/new", filled("conf.FedAdam.eta", "0.05", "conf.min_evaluate_clients", "2", "conf.accept_failures", "false",
 		"bounds.norm_factor", "5", "timeout", "60", "client.learning_rate", "0.1", "client.further", "optimizer: adam\nshuffle: true",
 		"targets", "accuracy: 0.95"))
@@ -91,7 +91,7 @@ func TestNewHandler_startsTheJobThatTheRESTInterfaceWould(t *testing.T) {
 
 func TestNewHandler_startsAJobWithSecureAggregation(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := pagesOf(b)
+	h := boardPages(b)
 	w := send(h, "/new", filled("app", "us/masked", "clients", "5", "secagg", "1", "secagg.num_shares", "0.6",
 		"secagg.quantization_range", "1048576"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
@@ -111,7 +111,7 @@ func TestNewHandler_startsAJobWithSecureAggregation(t *testing.T) {
 func TestNewHandler_showsFaultsAtTheirFields(t *testing.T) {
 	b := jobstest.NewBoard()
 	b.Job(flcollect.Status{Job: "there", Run: 1, State: report.Finished})
-	h := pagesOf(b)
+	h := boardPages(b)
 	for at, changes := range map[string][]string{
 		"id":                              {"id", "there"},
 		"model_name":                      {"model_name", ""},
@@ -152,7 +152,7 @@ func TestNewHandler_showsFaultsAtTheirFields(t *testing.T) {
 }
 
 func TestNewHandler_worksWithoutScripts(t *testing.T) {
-	h := pagesOf(jobstest.NewBoard())
+	h := boardPages(jobstest.NewBoard())
 	page := send(h, "/new", filled("action", "strategy", "strategy", "avg")).Body.String()
 	require.Contains(t, page, `data-strategy="FedAdam" hidden disabled>`)
 	require.Contains(t, page, `data-strategy="avg">`)
@@ -161,7 +161,7 @@ func TestNewHandler_worksWithoutScripts(t *testing.T) {
 }
 
 func TestNewHandler_saysWhatAJobCosts(t *testing.T) {
-	h := pagesOf(jobstest.NewBoard())
+	h := boardPages(jobstest.NewBoard())
 	estimate := func(changes ...string) (text string, faults map[string]string) {
 		w := send(h, "/new/estimate", filled(changes...))
 		require.Equal(t, http.StatusOK, w.Code)
@@ -201,14 +201,14 @@ func TestNewHandler_takesTheConfigurationOfAJob(t *testing.T) {
 		require.NoError(t, err)
 		b := jobstest.NewBoard()
 		b.Job(flcollect.Status{Job: "old", Run: 1, State: report.Finished, Config: config})
-		h := pagesOf(b)
+		h := boardPages(b)
 		form := valuesOf(t, jobstest.Ask(h, "GET", "/new?from=old", "").Body.String())
 		form.Set("id", "again")
 		w := send(h, "/new", form)
 		require.Equal(t, http.StatusSeeOther, w.Code, "%s: %s", name, w.Body.String())
 		require.Equal(t, config, b.Started["again"], name)
 	}
-	h := pagesOf(jobstest.NewBoard())
+	h := boardPages(jobstest.NewBoard())
 	require.Equal(t, http.StatusNotFound, jobstest.Ask(h, "GET", "/new?from=absent", "").Code)
 }
 
@@ -236,7 +236,7 @@ func valuesOf(t *testing.T, page string) url.Values {
 
 func TestNewHandler_makesAnAsynchronousJob(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := pagesOf(b)
+	h := boardPages(b)
 	w := send(h, "/new", filled("async", "1", "async.buffer", "3", "async.staleness", "0"))
 	require.Equal(t, http.StatusSeeOther, w.Code, w.Body.String())
 	config, none := b.Started["new"], 0.0

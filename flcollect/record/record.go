@@ -111,13 +111,13 @@ func FromConfig(config flower.Config) Config {
 
 // Scalars returns the values that are no lists, and the names of the lists, which a [flower.Config]
 // cannot hold.
-func (c Config) Scalars() (scalars flower.Config, lists []string) { return scalarsOf(c) }
+func (c Config) Scalars() (scalars flower.Config, lists []string) { return splitScalars(c) }
 
 // Scalars returns the numbers that are no lists, and the names of the lists, which a [flower.Config]
 // cannot hold.
-func (m Metrics) Scalars() (scalars flower.Config, lists []string) { return scalarsOf(m) }
+func (m Metrics) Scalars() (scalars flower.Config, lists []string) { return splitScalars(m) }
 
-func scalarsOf(members []Named[any]) (scalars flower.Config, lists []string) {
+func splitScalars(members []Named[any]) (scalars flower.Config, lists []string) {
 	scalars = make(flower.Config, len(members))
 	for _, m := range members {
 		switch m.Value.(type) {

@@ -118,8 +118,8 @@ func hasty(t *testing.T, docs storage.Documents, blobs storage.Blobs) *repositor
 	return store
 }
 
-// pickleOf are the weights of the result of the suite, nil if there are none.
-func pickleOf(t *testing.T, store *repository.Store) []byte {
+// readPickle are the weights of the result of the suite, nil if there are none.
+func readPickle(t *testing.T, store *repository.Store) []byte {
 	t.Helper()
 	answer := rest{t, repository.NewHandler(store, nil)}.get("/training-results/weights/keras_test/version_1/12?format=pickle")
 	if answer.Code == 404 {
@@ -154,11 +154,11 @@ func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 					require.NoError(t, err)
 					break
 				}
-				if got := pickleOf(t, alive); got != nil || before {
+				if got := readPickle(t, alive); got != nil || before {
 					require.Equal(t, want, got, "half a file is seen after death at %d", at)
 				}
 				if err == nil { // what was left is only garbage
-					require.Equal(t, want, pickleOf(t, alive), "death at %d was taken for a success", at)
+					require.Equal(t, want, readPickle(t, alive), "death at %d was taken for a success", at)
 				} else {
 					require.ErrorIs(t, err, errDead)
 					require.NotErrorIs(t, err, flcollect.ErrRefused)
@@ -166,7 +166,7 @@ func TestStore_Store_survivesACrashAtEveryStep(t *testing.T) {
 				_, err = alive.Collect(t.Context())
 				require.NoError(t, err)
 				require.NoError(t, alive.Store(t.Context(), result), "death at %d", at)
-				require.Equal(t, want, pickleOf(t, alive))
+				require.Equal(t, want, readPickle(t, alive))
 				_, err = alive.Collect(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 1, count(t, docs, "result/"))
@@ -188,7 +188,7 @@ func TestStore_deletionSurvivesACrashAtEveryStep(t *testing.T) {
 		answer := dying.do("DELETE", "/training-results/keras_test/version_1/12", "", "")
 		if answer.Code != 204 {
 			require.Equal(t, 500, answer.Code)
-			require.NotNil(t, pickleOf(t, alive), "a record without its weights is left")
+			require.NotNil(t, readPickle(t, alive), "a record without its weights is left")
 			require.Equal(t, 204, rest{t, repository.NewHandler(alive, nil)}.do("DELETE", "/training-results/keras_test/version_1/12", "", "").Code)
 		}
 		_, err := alive.Collect(t.Context())
@@ -216,13 +216,13 @@ func TestStore_Store_survivesACollectionBetweenSteps(t *testing.T) {
 		}}
 		if err := hasty(t, mortalDocuments{m, docs}, mortalBlobs{m, blobs}).Store(t.Context(), result); err != nil {
 			require.NotErrorIs(t, err, flcollect.ErrRefused)
-			require.Nil(t, pickleOf(t, alive), "half a file is seen")
+			require.Nil(t, readPickle(t, alive), "half a file is seen")
 			require.NoError(t, alive.Store(t.Context(), result))
 		}
-		require.Equal(t, want, pickleOf(t, alive), "collected before operation %d", at)
+		require.Equal(t, want, readPickle(t, alive), "collected before operation %d", at)
 		_, err := alive.Collect(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, want, pickleOf(t, alive))
+		require.Equal(t, want, readPickle(t, alive))
 		require.Equal(t, 1, count(t, docs, "file/"))
 		require.Equal(t, 2, blobCount(t, blobs), "after a collection before operation %d", at)
 		if m.count.Load() < at {
@@ -252,10 +252,10 @@ func TestStore_Collect_keepsAResultStoredBetweenSteps(t *testing.T) {
 			if !stored {
 				break
 			}
-			require.Equal(t, want, pickleOf(t, alive), "dead at %d, stored before operation %d", deadAt, at)
+			require.Equal(t, want, readPickle(t, alive), "dead at %d, stored before operation %d", deadAt, at)
 			_, err = alive.Collect(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, want, pickleOf(t, alive))
+			require.Equal(t, want, readPickle(t, alive))
 			require.Equal(t, 2, blobCount(t, blobs))
 		}
 	}

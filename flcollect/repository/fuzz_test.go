@@ -113,10 +113,10 @@ func FuzzNames(f *testing.F) {
 	f.Add("0", "/", "/a", "a/")
 	docs, handler := newEmptied(f)
 	f.Fuzz(func(t *testing.T, a1, a2, b1, b2 string) {
-		a, b := repository.KeyOf("model", a1, a2), repository.KeyOf("model", b1, b2)
+		a, b := repository.JoinKey("model", a1, a2), repository.JoinKey("model", b1, b2)
 		require.Equal(t, a1 == b1 && a2 == b2, a == b)
 		require.NoError(t, storage.ValidKey(a))
-		require.LessOrEqual(t, len(repository.KeyOf("transformation", a1, a2, b1)), storage.MaxKeyLength-100)
+		require.LessOrEqual(t, len(repository.JoinKey("transformation", a1, a2, b1)), storage.MaxKeyLength-100)
 		require.Equal(t, 2, strings.Count(a, "/"))
 
 		body, err := json.Marshal(map[string]string{"model_name": a1, "model_version": a2})

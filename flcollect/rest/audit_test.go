@@ -15,7 +15,7 @@ import (
 )
 
 func TestNewHandler_pagesAReport(t *testing.T) {
-	h := rest.HandlerOf(jobstest.Reported(1500), nil)
+	h := rest.HandlerFor(jobstest.Reported(1500), nil)
 	seen, after, pages := map[string]bool{}, 0, 0
 	for {
 		w := jobstest.Ask(h, "GET", fmt.Sprintf("/job/rounds/a/2/report?limit=700&after=%d", after), "")
@@ -40,7 +40,7 @@ func TestNewHandler_pagesAReport(t *testing.T) {
 }
 
 func TestNewHandler_answers404ForAMissingReport(t *testing.T) {
-	h := rest.HandlerOf(jobstest.Reported(2), nil)
+	h := rest.HandlerFor(jobstest.Reported(2), nil)
 	for path, status := range map[string]int{
 		"/job/rounds/a/1/report": 404, "/job/rounds/b/2/report": 404, "/job/rounds/a/0/report": 422, "/job/rounds/a/x/report": 422,
 		"/job/rounds/a/2/report?limit=1001": 422, "/job/audit/b": 404, "/job/audit/a?after=-1": 422,
@@ -52,7 +52,7 @@ func TestNewHandler_answers404ForAMissingReport(t *testing.T) {
 func TestNewHandler_servesTheAuditLogLineByLine(t *testing.T) {
 	b := jobstest.Reported(2)
 	b.Lines = []string{`{"line":1}`, `{"line":2}`}
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	w := jobstest.Ask(h, "GET", "/job/audit/a", "")
 	require.Equal(t, "application/x-ndjson", w.Header().Get("Content-Type"))
 	require.Equal(t, "{\"line\":1}\n{\"line\":2}\n", w.Body.String())
@@ -62,11 +62,11 @@ func TestNewHandler_servesTheAuditLogLineByLine(t *testing.T) {
 
 func TestNewHandler_cutsTheConnectionOfAPartialAuditLog(t *testing.T) {
 	b := jobstest.Reported(2)
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	b.Lines = []string{`{"line":1}`}
 	failing := &jobstest.FailsLate{Board: b}
-	require.PanicsWithValue(t, http.ErrAbortHandler, func() { jobstest.Ask(rest.HandlerOf(failing, nil), "GET", "/job/audit/a", "") })
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() { jobstest.Ask(rest.HandlerFor(failing, nil), "GET", "/job/audit/a", "") })
 	b.Lines = nil
-	require.Equal(t, http.StatusInternalServerError, jobstest.Ask(rest.HandlerOf(failing, nil), "GET", "/job/audit/a", "").Code)
+	require.Equal(t, http.StatusInternalServerError, jobstest.Ask(rest.HandlerFor(failing, nil), "GET", "/job/audit/a", "").Code)
 	require.Equal(t, http.StatusOK, jobstest.Ask(h, "GET", "/job/audit/a", "").Code)
 }

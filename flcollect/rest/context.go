@@ -97,7 +97,7 @@ func (r *rest) setPublicContext(w http.ResponseWriter, req *http.Request) error 
 	if err := pathID(req); err != nil {
 		return err
 	}
-	condition, err := conditionOf(req.Header)
+	condition, err := readCondition(req.Header)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (u *upload) Read(p []byte) (int, error) {
 
 // deletePublicContext deletes the public context of a job.
 func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) error {
-	condition, err := conditionOf(req.Header)
+	condition, err := readCondition(req.Header)
 	if err != nil {
 		return err
 	}
@@ -141,10 +141,10 @@ func (r *rest) deletePublicContext(w http.ResponseWriter, req *http.Request) err
 	return nil
 }
 
-// conditionOf reads the conditions of a change. The tags of both forms of a context name
+// readCondition reads the conditions of a change. The tags of both forms of a context name
 // the same one. If-Match compares strongly and If-None-Match weakly (RFC 9110 sections
 // 13.1.1 and 13.1.2).
-func conditionOf(h http.Header) (publiccontext.Condition, error) {
+func readCondition(h http.Header) (publiccontext.Condition, error) {
 	match, err := httpapi.ReadEntityTags(h, "If-Match")
 	if err != nil {
 		return publiccontext.Condition{}, err

@@ -11,14 +11,14 @@ import (
 	"github.com/iotenablers/enablers/flcollect/rest"
 )
 
-func FuzzConditionOf(f *testing.F) {
+func FuzzReadCondition(f *testing.F) {
 	f.Add(`"a", W/"b"`, "*")
 	f.Add("", `"`)
 	f.Add(`"a,b"`, ",,")
 	f.Fuzz(func(t *testing.T, match, none string) {
 		b := jobstest.NewBoard()
 		b.Err = publiccontext.ErrCondition
-		code := jobstest.Ask(rest.HandlerOf(b, nil), "DELETE", "/job/he/public/a", "", "If-Match", match, "If-None-Match", none).Code
+		code := jobstest.Ask(rest.HandlerFor(b, nil), "DELETE", "/job/he/public/a", "", "If-Match", match, "If-None-Match", none).Code
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusPreconditionFailed}, code)
 	})
 }

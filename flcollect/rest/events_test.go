@@ -154,7 +154,7 @@ func (m memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // serveBoard serves a board in memory, and returns what opens a stream of its events.
 func serveBoard(t *testing.T, b *jobstest.Board) func(path, lastEventID string) *listener {
 	t.Helper()
-	server := &http.Server{Handler: rest.HandlerOf(b, nil), ReadTimeout: serverTimeout, WriteTimeout: serverTimeout}
+	server := &http.Server{Handler: rest.HandlerFor(b, nil), ReadTimeout: serverTimeout, WriteTimeout: serverTimeout}
 	at, served := memory{make(chan net.Conn), make(chan struct{})}, make(chan error, 1)
 	go func() { served <- server.Serve(at) }()
 	t.Cleanup(func() {
@@ -275,7 +275,7 @@ func TestNewHandler_doesNotWaitForAReaderOfEvents(t *testing.T) {
 		begin, done := time.Now(), make(chan struct{})
 		go func() {
 			defer close(done)
-			rest.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequest("GET", "/job/events/a", nil))
+			rest.HandlerFor(b, nil).ServeHTTP(w, httptest.NewRequest("GET", "/job/events/a", nil))
 		}()
 		<-done
 		require.True(t, w.truncated)
@@ -291,7 +291,7 @@ func TestNewHandler_keepsASilentStreamAlive(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
 		defer cancel()
 		w := httptest.NewRecorder()
-		rest.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
+		rest.HandlerFor(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
 		require.Equal(t, 4, strings.Count(w.Body.String(), ":\n\n"))
 		require.Equal(t, 1, strings.Count(w.Body.String(), "event: "))
 	})
@@ -306,7 +306,7 @@ func TestNewHandler_combinesManyChangesIntoOneEvent(t *testing.T) {
 		w := httptest.NewRecorder()
 		go func() {
 			defer close(done)
-			rest.HandlerOf(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
+			rest.HandlerFor(b, nil).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/job/events/a", nil))
 		}()
 		for range 1000 {
 			time.Sleep(time.Millisecond)
@@ -324,7 +324,7 @@ func TestNewHandler_limitsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := jobstest.NewBoard()
 		b.Job(flcollect.Status{Job: "a", Run: 1, State: report.Training})
-		h := rest.HandlerOf(b, nil)
+		h := rest.HandlerFor(b, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for range 1000 {

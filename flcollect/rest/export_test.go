@@ -11,8 +11,8 @@ import (
 // seldom does.
 type Jobs = jobs
 
-// HandlerOf returns the REST interface of whatever has jobs.
-func HandlerOf(jobs Jobs, opts *HandlerOptions) http.Handler { return newREST(jobs, opts).handler() }
+// HandlerFor returns the REST interface of whatever has jobs.
+func HandlerFor(jobs Jobs, opts *HandlerOptions) http.Handler { return newREST(jobs, opts).handler() }
 
 // RoutesAndDocument returns what has to agree.
 func RoutesAndDocument() ([]httpapi.Route, []byte) {

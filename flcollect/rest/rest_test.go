@@ -37,7 +37,7 @@ func TestNewHandler_acceptsTheExampleOfTheDocument(t *testing.T) {
 	require.NoError(t, err)
 	example := parsed.Paths.Find("/job/config/{id}").Post.RequestBody.Value.Content.Get("application/json").Example
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	w := jobstest.Ask(h, "POST", "/job/config/7", string(mustJSON(t, example)))
 	require.Equal(t, "200", w.Body.String())
 	require.Equal(t, 5, b.Started["7"].Rounds)
@@ -47,7 +47,7 @@ func TestNewHandler_answersAConfigurationWithExactly200(t *testing.T) {
 	for _, path := range []string{"/job/config/a", "/job/config/a/"} {
 		for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "", "text/plain"} {
 			b := jobstest.NewBoard()
-			w := jobstest.Ask(rest.HandlerOf(b, nil), "POST", path, string(jobstest.Body(t, nil)), "Content-Type", contentType)
+			w := jobstest.Ask(rest.HandlerFor(b, nil), "POST", path, string(jobstest.Body(t, nil)), "Content-Type", contentType)
 			require.Equal(t, http.StatusOK, w.Code)
 			require.Equal(t, "200", w.Body.String())
 			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
@@ -55,13 +55,13 @@ func TestNewHandler_answersAConfigurationWithExactly200(t *testing.T) {
 		}
 	}
 	b := jobstest.NewBoard()
-	require.Equal(t, "200", jobstest.Ask(rest.HandlerOf(b, nil), "POST", "/job/config/a%2Fb%20c", string(jobstest.Body(t, nil))).Body.String())
+	require.Equal(t, "200", jobstest.Ask(rest.HandlerFor(b, nil), "POST", "/job/config/a%2Fb%20c", string(jobstest.Body(t, nil))).Body.String())
 	require.Contains(t, b.Started, "a/b c")
 }
 
 func TestNewHandler_startsNothingForAnInvalidConfiguration(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	w := jobstest.Ask(h, "POST", "/job/config/a", string(jobstest.Body(t, map[string]string{
 		"configuration_id": ``, "server_conf": `{"num_rounds":"x"}`,
 	})))
@@ -103,7 +103,7 @@ func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 	} {
 		b := jobstest.NewBoard()
 		b.Err = c.err
-		w := jobstest.Ask(rest.HandlerOf(b, nil), "POST", "/job/config/a/", string(jobstest.Body(t, nil)))
+		w := jobstest.Ask(rest.HandlerFor(b, nil), "POST", "/job/config/a/", string(jobstest.Body(t, nil)))
 		require.Equal(t, c.status, w.Code, c.err)
 		require.Equal(t, c.answer, strings.TrimSpace(w.Body.String()))
 		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
@@ -112,7 +112,7 @@ func TestNewHandler_reportsErrorsOfStart(t *testing.T) {
 
 func TestNewHandler_stopsJobsByEitherMethod(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	for i, method := range []string{"GET", "POST"} {
 		w := jobstest.Ask(h, method, "/job/stop", `{"status":"STOP","message":"Not enough Local Operations"}`)
 		require.Equal(t, "200", w.Body.String())
@@ -126,7 +126,7 @@ func TestNewHandler_stopsJobsByEitherMethod(t *testing.T) {
 
 func TestNewHandler_refusesStartAndStopOfOtherOrigins(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	for _, c := range [][2]string{{"POST", "/job/config/a"}, {"GET", "/job/stop"}, {"POST", "/job/stop"}} {
 		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://elsewhere.example"}} {
 			w := jobstest.Ask(h, c[0], c[1], string(jobstest.Body(t, nil)), headers...)
@@ -139,14 +139,14 @@ func TestNewHandler_refusesStartAndStopOfOtherOrigins(t *testing.T) {
 }
 
 func TestNewHandler_showsAnUnknownJobAsInactive(t *testing.T) {
-	w := jobstest.Ask(rest.HandlerOf(jobstest.NewBoard(), nil), "GET", "/job/status/unknown", "")
+	w := jobstest.Ask(rest.HandlerFor(jobstest.NewBoard(), nil), "GET", "/job/status/unknown", "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, `{"status":"INACTIVE","round":0,"id":-1}`, w.Body.String())
 }
 
 func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	b.Job(flcollect.Status{Job: "a", Run: 3, State: report.Waiting, Round: -1, Config: jobconfig.Config{Rounds: 5}})
 	require.Equal(t, `{"status":"WAITING","round":-1,"id":3,"job":"a","rounds":5}`, jobstest.Ask(h, "GET", "/job/status/a/", "").Body.String())
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -168,7 +168,7 @@ func TestNewHandler_keepsTheFirstMembersOfAStatus(t *testing.T) {
 
 func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	require.Equal(t, `{"jobs":[]}`, jobstest.Ask(h, "GET", "/jobs", "").Body.String())
 	for _, id := range []string{"a", "b", "c"} {
 		b.Job(flcollect.Status{Job: id, Run: 1, State: report.Training})
@@ -193,7 +193,7 @@ func TestNewHandler_pagesRoundsAndJobs(t *testing.T) {
 }
 
 func TestNewHandler_answersOtherPathsAndMethodsInTheSameForm(t *testing.T) {
-	h := rest.HandlerOf(jobstest.NewBoard(), nil)
+	h := rest.HandlerFor(jobstest.NewBoard(), nil)
 	w := jobstest.Ask(h, "GET", "/nowhere", "")
 	require.Equal(t, http.StatusNotFound, w.Code)
 	require.JSONEq(t, `{"detail":"Not Found"}`, w.Body.String())
@@ -204,7 +204,7 @@ func TestNewHandler_answersOtherPathsAndMethodsInTheSameForm(t *testing.T) {
 
 func TestNewHandler_servesTheModelAsNumPySavesIt(t *testing.T) {
 	b := jobstest.NewBoard()
-	h := rest.HandlerOf(b, nil)
+	h := rest.HandlerFor(b, nil)
 	b.Model = flcollect.Result{
 		ModelName: "ker as", ModelVersion: `"1`, TrainingID: "é", Rounds: 4,
 		Weights: strategy.Model{tensor.FromFloat32s([]float32{1, 2, 3, 4}, 2, 2), tensor.FromFloat32s([]float32{5})},
@@ -232,7 +232,7 @@ func TestNewHandler_describesTheService(t *testing.T) {
 	for _, seconds := range []float64{0.005, 0.1, 2, 2.5, 5000} {
 		b.Numbers.Durations.Add(seconds)
 	}
-	h := rest.HandlerOf(b, &rest.HandlerOptions{Version: "9"})
+	h := rest.HandlerFor(b, &rest.HandlerOptions{Version: "9"})
 	require.JSONEq(t, `{"name":"flcollector","version":"9"}`, jobstest.Ask(h, "GET", "/version", "").Body.String())
 	require.Equal(t, http.StatusOK, jobstest.Ask(h, "GET", "/healthz", "").Code)
 	require.Equal(t, http.StatusOK, jobstest.Ask(h, "GET", "/readyz", "").Code)

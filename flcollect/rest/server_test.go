@@ -85,7 +85,7 @@ func TestNewHandler_answers503ForAFailingRepository(t *testing.T) {
 
 // A user may point a SuperNode at this port as well.
 func TestNewHandler_refusesSuperNodes(t *testing.T) {
-	answer := jobstest.Ask(rest.HandlerOf(jobstest.NewBoard(), nil), "POST", "/v1/fleet/register-node", "")
+	answer := jobstest.Ask(rest.HandlerFor(jobstest.NewBoard(), nil), "POST", "/v1/fleet/register-node", "")
 	require.Equal(t, http.StatusNotImplemented, answer.Code)
 	require.Contains(t, answer.Body.String(), "This port is not for SuperNodes")
 }
@@ -97,7 +97,7 @@ func TestNewHandler_namesTheParameterOfAMechanism(t *testing.T) {
 	} {
 		b := jobstest.NewBoard()
 		b.Err = err
-		w := jobstest.Ask(rest.HandlerOf(b, nil), "POST", "/job/config/a", string(jobstest.Body(t, nil)))
+		w := jobstest.Ask(rest.HandlerFor(b, nil), "POST", "/job/config/a", string(jobstest.Body(t, nil)))
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 		require.JSONEq(t,
 			`{"detail":[{"loc":["body","privacy-mechanisms","`+field+`","delta"],"msg":"why","type":"value_error"}]}`, w.Body.String())

@@ -90,8 +90,8 @@ func Unmask(ctx context.Context, length int, modulus int64, seeds [][]byte, add 
 	return out, nil
 }
 
-// SharesOf returns the shares and the threshold of a configuration with its defaults.
-func SharesOf(c Config) (shares, threshold int) {
+// CountShares returns the shares and the threshold of a configuration with its defaults.
+func CountShares(c Config) (shares, threshold int) {
 	c.fillDefaults()
 	return c.Shares, c.Threshold
 }

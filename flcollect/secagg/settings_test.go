@@ -36,7 +36,7 @@ func TestSettings_Config_countsSharesAsFlowerDoes(t *testing.T) {
 				clients[i] = uint64(i + 1)
 			}
 			config := s.Config(clients, [][]int{{2}}, nil)
-			shares, threshold := secagg.SharesOf(config)
+			shares, threshold := secagg.CountShares(config)
 			require.Equal(t, [2]int{c.wantShares, c.wantNeeds}, [2]int{shares, threshold})
 		})
 	}

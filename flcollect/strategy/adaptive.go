@@ -80,7 +80,7 @@ func (a *adaptive) Begin(round Round) (Aggregation, error) {
 			}
 		}
 	}
-	return stepping{newMeanOf(round, step), func() { a.firstMoments, a.seconds = first, second }}, nil
+	return stepping{newWeightedMean(round, step), func() { a.firstMoments, a.seconds = first, second }}, nil
 }
 
 // rate returns the learning rate of a round. With the bias correction it is that of

@@ -124,7 +124,7 @@ func (b *Bounded) Begin(round Round) (Aggregation, error) {
 		Aggregation: inner,
 		rules:       b,
 		round:       round,
-		counters:    countersOf(round.Model),
+		counters:    findCounters(round.Model),
 		last:        b.median,
 		verdicts:    b.verdicts,
 	}

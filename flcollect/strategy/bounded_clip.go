@@ -51,7 +51,7 @@ func (c *clipping) place(ctx context.Context, update Update, verdict *Verdict) e
 	case bound.exceeded(far) == "", bound.norm == rules.limit && far.counters <= bound.counters:
 		return c.admit(ctx, update, verdict, bound)
 	}
-	if n := textOf(update.Metrics); n > maxWaitingText {
+	if n := countText(update.Metrics); n > maxWaitingText {
 		return refuse(update.Client,
 			"its metrics hold %d bytes of text, and an update that waits for the median of its round may have %d",
 			n, maxWaitingText)
@@ -83,8 +83,8 @@ func (c *clipping) file() (*Spill, error) {
 	return c.spill, nil
 }
 
-// textOf returns the number of bytes of text in metrics.
-func textOf(metrics map[string]any) int {
+// countText returns the number of bytes of text in metrics.
+func countText(metrics map[string]any) int {
 	size := 0
 	for _, v := range metrics {
 		switch v := v.(type) {

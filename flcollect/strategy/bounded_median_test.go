@@ -16,8 +16,8 @@ func counted(count int64, weights ...float32) strategy.Model {
 	return strategy.Model{tensor.FromFloat32s(weights), tensor.FromInt64s([]int64{count})}
 }
 
-// verdictOf returns what became of the update of a client.
-func verdictOf(t *testing.T, b *strategy.Bounded, client string) strategy.Verdict {
+// findVerdict returns what became of the update of a client.
+func findVerdict(t *testing.T, b *strategy.Bounded, client string) strategy.Verdict {
 	t.Helper()
 	for _, v := range b.Verdicts() {
 		if v.Client == client {
@@ -78,17 +78,17 @@ func TestBounded_hasASeparateBoundForCounters(t *testing.T) {
 	reporting := bounded(t, "FedAvg", strategy.Conf{"norm_clip": false})
 	made := around(t, reporting, counted(0, 0, 0), sent, nil)
 	require.Equal(t, float64((huge+60)/4), made[1].Float64s()[0])
-	v := verdictOf(t, reporting, "poison")
+	v := findVerdict(t, reporting, "poison")
 	require.True(t, v.Far)
 	require.Equal(t, "its layers of whole numbers moved by 1.126e+15, the bound is 2e+04; it was kept as it was sent",
 		v.Reason)
-	require.False(t, verdictOf(t, reporting, "c").Far)
+	require.False(t, findVerdict(t, reporting, "c").Far)
 
 	clipping := bounded(t, "FedAvg", nil)
 	made = around(t, clipping, counted(0, 0, 0), sent, nil)
 	require.Equal(t, []float64{0.5, 0.5}, made[0].Float64s(), "the weights of the update are as they were")
 	require.Equal(t, float64((1000*20+60)/4), made[1].Float64s()[0])
-	require.Equal(t, strategy.Clipped, verdictOf(t, clipping, "poison").Outcome)
+	require.Equal(t, strategy.Clipped, findVerdict(t, clipping, "poison").Outcome)
 
 	after := bounded(t, "FedAvg", nil) // a restart
 	require.NoError(t, after.Restore(clipping.State()))
@@ -111,7 +111,7 @@ func TestBounded_acceptsACohortThatGrowsTogether(t *testing.T) {
 		grown := map[string][]float32{"a": {300, 0}, "b": {0, 310}, "c": {290, 0}, "d": {0, 280}, "attacker": {0, 1e6}}
 		conduct(t, b, grown)
 		for client := range grown {
-			v := verdictOf(t, b, client)
+			v := findVerdict(t, b, client)
 			require.Equal(t, 3000., v.Bound, "ten times the median of this round")
 			switch {
 			case client != "attacker":
@@ -127,8 +127,8 @@ func TestBounded_acceptsACohortThatGrowsTogether(t *testing.T) {
 			}
 		}
 		conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 1}, "c": {1, 0}, "late": {0, 290}})
-		require.Equal(t, strategy.Kept, verdictOf(t, b, "late").Outcome, "as long as all were in the round before")
-		require.False(t, verdictOf(t, b, "late").Far)
+		require.Equal(t, strategy.Kept, findVerdict(t, b, "late").Outcome, "as long as all were in the round before")
+		require.False(t, findVerdict(t, b, "late").Far)
 	}
 }
 
@@ -143,14 +143,14 @@ func TestBounded_isTheInnerStrategyWithoutClipping(t *testing.T) {
 		}
 		require.Equal(t, conduct(t, plain, sent), conduct(t, b, sent))
 	}
-	require.True(t, verdictOf(t, b, "6").Far)
+	require.True(t, findVerdict(t, b, "6").Far)
 }
 
 func TestBounded_quarantinesADeferredUpdateByTheMedianOfItsRound(t *testing.T) {
 	b := bounded(t, "FedAvg", strategy.Conf{"norm_factor": 2, "norm_refuse_factor": 10})
 	mean := conduct(t, b, map[string][]float32{"a": {1, 0}, "b": {0, 1}, "c": {1, 0}, "mad": {1e6, 0}})
 	require.InDeltaSlice(t, []float64{2. / 3, 1. / 3}, mean, 1e-6)
-	v := verdictOf(t, b, "mad")
+	v := findVerdict(t, b, "mad")
 	require.Equal(t, strategy.Refused, v.Outcome)
 	require.Contains(t, v.Reason, "its norm is 1e+06, more than 10 times the bound 2")
 	require.Equal(t, []float64{1}, b.State()[0].Float64s()[:1])
@@ -160,7 +160,7 @@ func TestBounded_keepsTheMetricsOfADeferredUpdate(t *testing.T) {
 	b := bounded(t, "QFedAvg", nil)
 	made := around(t, b, counted(0, 0, 0), map[string]strategy.Model{"a": counted(0, 1, 0), "b": counted(0, 1, 0)}, nil)
 	require.False(t, math.IsNaN(made[0].Float64s()[0]), "the loss of the clients is known")
-	require.Equal(t, strategy.Kept, verdictOf(t, b, "a").Outcome)
+	require.Equal(t, strategy.Kept, findVerdict(t, b, "a").Outcome)
 }
 
 func TestBounded_keepsLittleTextOfDeferredUpdates(t *testing.T) {

@@ -35,9 +35,9 @@ func (l lengths) exceeded(far lengths) string {
 	return ""
 }
 
-// countersOf reports which layers of a model are counters: the integer layers,
+// findCounters reports which layers of a model are counters: the integer layers,
 // unless there are no others.
-func countersOf(model Model) []bool {
+func findCounters(model Model) []bool {
 	counters := make([]bool, len(model))
 	trained := false
 	for i, t := range model {

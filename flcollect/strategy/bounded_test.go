@@ -179,6 +179,6 @@ func TestBounded_countsAnUpdateLessTheFurtherItLies(t *testing.T) {
 		if far > 3 {
 			outcome = strategy.Clipped
 		}
-		require.Equal(t, outcome, verdictOf(t, b, "far").Outcome)
+		require.Equal(t, outcome, findVerdict(t, b, "far").Outcome)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // bits at every call, and as [Sum.addMeasured] does. They are infinite or not a
 // number where an element is.
 func distance(a, b Model, counters []bool) lengths {
-	work := stripsOf(a)
+	work := cutStrips(a)
 	squares := make([]float64, len(work))
 	kernel := newKernel()
 	parallel(len(work), func(k int) {

@@ -27,7 +27,7 @@ func (mean) State() []tensor.Tensor { return nil }
 func (mean) Restore(state []tensor.Tensor) error { return noState(state) }
 
 // Begin implements [Strategy].
-func (mean) Begin(round Round) (Aggregation, error) { return newMeanOf(round, nil), nil }
+func (mean) Begin(round Round) (Aggregation, error) { return newWeightedMean(round, nil), nil }
 
 func noState(state []tensor.Tensor) error {
 	if len(state) > 0 {
@@ -51,9 +51,9 @@ func (p prox) Configure(phase Phase, _ int, config map[string]any) {
 	}
 }
 
-// meanOf aggregates the weighted mean. Its step, if any, turns values of the
+// weightedMean aggregates the weighted mean. Its step, if any, turns values of the
 // mean into those of the new model.
-type meanOf struct {
+type weightedMean struct {
 	roster roster
 	round  Round
 	step   func(values []float64, layer, from int)
@@ -65,17 +65,17 @@ type meanOf struct {
 	updates int64 // of clients, also those in sums
 }
 
-func newMeanOf(round Round, step func(values []float64, layer, from int)) *meanOf {
-	return &meanOf{round: round, step: step, sum: round.NewSum()}
+func newWeightedMean(round Round, step func(values []float64, layer, from int)) *weightedMean {
+	return &weightedMean{round: round, step: step, sum: round.NewSum()}
 }
 
 // Add implements [Aggregation].
-func (m *meanOf) Add(_ context.Context, update Update) error {
+func (m *weightedMean) Add(_ context.Context, update Update) error {
 	return m.add(update, func(sum *Sum, factor float64) error { return sum.Add(update.Model, factor) })
 }
 
 // addMeasured implements measuring.
-func (m *meanOf) addMeasured(_ context.Context, update Update, counters []bool) (far lengths, err error) {
+func (m *weightedMean) addMeasured(_ context.Context, update Update, counters []bool) (far lengths, err error) {
 	err = m.add(update, func(sum *Sum, factor float64) (err error) {
 		far, err = sum.addMeasured(update.Model, factor, m.round.Model, counters)
 		return err
@@ -84,7 +84,7 @@ func (m *meanOf) addMeasured(_ context.Context, update Update, counters []bool) 
 }
 
 // add adds an update with a function that is given the sum and the weight.
-func (m *meanOf) add(update Update, add func(sum *Sum, factor float64) error) error {
+func (m *weightedMean) add(update Update, add func(sum *Sum, factor float64) error) error {
 	if err := Check(update, m.round.Model); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *meanOf) add(update Update, add func(sum *Sum, factor float64) error) er
 }
 
 // Finish implements [Aggregation].
-func (m *meanOf) Finish(context.Context) (Model, error) {
+func (m *weightedMean) Finish(context.Context) (Model, error) {
 	count, first := m.roster.close()
 	if !first {
 		return nil, ErrClosed
@@ -135,7 +135,7 @@ func (m *meanOf) Finish(context.Context) (Model, error) {
 }
 
 // Close implements [Aggregation].
-func (m *meanOf) Close() error {
+func (m *weightedMean) Close() error {
 	m.roster.close()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -35,7 +35,7 @@ func (m *momentum) Restore(state []tensor.Tensor) error {
 // Begin implements [Strategy].
 func (m *momentum) Begin(round Round) (Aggregation, error) {
 	if m.rate == 1 && m.share == 0 {
-		return newMeanOf(round, nil), nil
+		return newWeightedMean(round, nil), nil
 	}
 	velocity, err := m.velocity.of(round.Model)
 	if err != nil {
@@ -51,18 +51,18 @@ func (m *momentum) Begin(round Round) (Aggregation, error) {
 			values[i] = x[i] - m.rate*v[i]
 		}
 	}
-	return stepping{newMeanOf(round, step), func() { m.velocity = velocity }}, nil
+	return stepping{newWeightedMean(round, step), func() { m.velocity = velocity }}, nil
 }
 
 // stepping is a mean whose step changes the state for the next round.
 type stepping struct {
-	*meanOf
+	*weightedMean
 	keep func()
 }
 
 // Finish implements [Aggregation].
 func (s stepping) Finish(ctx context.Context) (Model, error) {
-	model, err := s.meanOf.Finish(ctx)
+	model, err := s.weightedMean.Finish(ctx)
 	if err == nil {
 		s.keep()
 	}

@@ -76,7 +76,7 @@ func (b *Bounded) Merges() error {
 }
 
 // Merge implements [Merging].
-func (m *meanOf) Merge(_ context.Context, p Partial) error {
+func (m *weightedMean) Merge(_ context.Context, p Partial) error {
 	switch {
 	case p.Updates < 1 || p.Updates > MaxPartialUpdates:
 		return refuse(p.Client, "the sum has %d updates, must be 1 to %d", p.Updates, MaxPartialUpdates)
@@ -127,7 +127,7 @@ func greatest(t tensor.DType) float64 {
 }
 
 // Sum implements [Merging].
-func (m *meanOf) Sum(context.Context) (Partial, error) {
+func (m *weightedMean) Sum(context.Context) (Partial, error) {
 	count, first := m.roster.close()
 	if !first {
 		return Partial{}, ErrClosed

@@ -33,7 +33,7 @@ func TestRound_NewSum_hasNothingOfTheSumBefore(t *testing.T) {
 	for number := range 60 {
 		form := randomForm(t, random)
 		used, fresh := strategy.Round{Model: form, Spare: spare}.NewSum(), strategy.NewSum(form)
-		require.Equal(t, bytesOf(fresh.Encode()), bytesOf(used.Encode()), "round %d: a sum of nothing", number)
+		require.Equal(t, tensorBytes(fresh.Encode()), tensorBytes(used.Encode()), "round %d: a sum of nothing", number)
 		for range random.IntN(4) {
 			model := sparse(random, form)
 			factor := float64(1 + random.Int64N(1<<random.IntN(41)))
@@ -52,10 +52,10 @@ func TestRound_NewSum_hasNothingOfTheSumBefore(t *testing.T) {
 			}
 			require.NoError(t, fresh.Add(model, factor))
 		}
-		require.Equal(t, bytesOf(fresh.Encode()), bytesOf(used.Encode()), "round %d", number)
-		require.Equal(t, bitsOf(fresh, form), bitsOf(used, form), "round %d", number)
+		require.Equal(t, tensorBytes(fresh.Encode()), tensorBytes(used.Encode()), "round %d", number)
+		require.Equal(t, sumBits(fresh, form), sumBits(used, form), "round %d", number)
 		used.Release()
-		require.Equal(t, bitsOf(strategy.NewSum(form), form), bitsOf(used, form), "round %d: a released sum is zero", number)
+		require.Equal(t, sumBits(strategy.NewSum(form), form), sumBits(used, form), "round %d: a released sum is zero", number)
 	}
 }
 

@@ -40,7 +40,7 @@ type strip struct{ tensor, from, to int }
 func NewSum(form Model) *Sum { return newSum(form, nil) }
 
 func newSum(form Model, spare *Spare) *Sum {
-	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: stripsOf(form), spare: spare}
+	s := &Sum{form: form, kernel: newKernel(), parts: make([]part, len(form)), strips: cutStrips(form), spare: spare}
 	for i, t := range form {
 		blocks := (t.Len() + blockLen - 1) / blockLen
 		s.parts[i] = part{blocks: make([]block, blocks)}
@@ -81,8 +81,8 @@ func (s *Sum) Release() {
 	}
 }
 
-// stripsOf returns the strips of a model, in order.
-func stripsOf(form Model) (strips []strip) {
+// cutStrips returns the strips of a model, in order.
+func cutStrips(form Model) (strips []strip) {
 	for i, t := range form {
 		blocks := (t.Len() + blockLen - 1) / blockLen
 		for from := 0; from < blocks; from += stripBlocks {

@@ -14,8 +14,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// bitsOf returns the sums of all elements.
-func bitsOf(s *strategy.Sum, form strategy.Model) (bits []uint64) {
+// sumBits returns the sums of all elements.
+func sumBits(s *strategy.Sum, form strategy.Model) (bits []uint64) {
 	for i, t := range form {
 		values := make([]float64, t.Len())
 		s.Read(values, i, 0)
@@ -26,8 +26,8 @@ func bitsOf(s *strategy.Sum, form strategy.Model) (bits []uint64) {
 	return bits
 }
 
-// bytesOf returns the bytes of encoded tensors.
-func bytesOf(encoded []tensor.Tensor) (all [][]byte) {
+// tensorBytes returns the bytes of encoded tensors.
+func tensorBytes(encoded []tensor.Tensor) (all [][]byte) {
 	for _, t := range encoded {
 		var one []byte
 		for _, chunk := range t.Chunks() {
@@ -41,7 +41,7 @@ func bytesOf(encoded []tensor.Tensor) (all [][]byte) {
 // chopped returns an encoding whose bytes lie in chunks of random sizes.
 func chopped(t testing.TB, random *rand.Rand, encoded []tensor.Tensor) []tensor.Tensor {
 	made := make([]tensor.Tensor, len(encoded))
-	for i, whole := range bytesOf(encoded) {
+	for i, whole := range tensorBytes(encoded) {
 		var chunks [][]byte
 		for rest := whole; len(rest) > 0; {
 			n := 1 + random.IntN(min(len(rest), 3000))
@@ -123,8 +123,8 @@ func TestSum_Merge_makesTheBitsOfTheFlatSum(t *testing.T) {
 				}
 				level = upper
 			}
-			require.Equal(t, bitsOf(flat, form), bitsOf(level[0], form))
-			require.Equal(t, bytesOf(flat.Encode()), bytesOf(level[0].Encode()), "one sum, one encoding")
+			require.Equal(t, sumBits(flat, form), sumBits(level[0], form))
+			require.Equal(t, tensorBytes(flat.Encode()), tensorBytes(level[0].Encode()), "one sum, one encoding")
 		})
 	}
 }
@@ -147,7 +147,7 @@ func TestSum_Merge_takesMoreUpdatesAfterASum(t *testing.T) {
 		require.NoError(t, one.Add(model, 1000))
 		require.NoError(t, mixed.Merge(one.Encode()))
 	}
-	require.Equal(t, bitsOf(flat, form), bitsOf(mixed, form))
+	require.Equal(t, sumBits(flat, form), sumBits(mixed, form))
 }
 
 func TestSum_Merge_refusesAnotherFormAndChangesNothing(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSum_Merge_refusesAnotherFormAndChangesNothing(t *testing.T) {
 	sum := strategy.NewSum(form)
 	require.NoError(t, sum.Add(strategy.Model{tensor.FromFloat32s(make([]float32, 12), 4, 3),
 		tensor.FromFloat32s([]float32{1, 2, 3, 4, 5})}, 7))
-	before := bytesOf(sum.Encode())
+	before := tensorBytes(sum.Encode())
 	for _, c := range []struct {
 		form strategy.Model
 		want string
@@ -173,7 +173,7 @@ func TestSum_Merge_refusesAnotherFormAndChangesNothing(t *testing.T) {
 		{strategy.Model{zeros(4, 3), tensor.FromInt64s(make([]int64, 5))}, "the sum is of int64, expected float32"},
 	} {
 		require.ErrorContains(t, sum.Merge(strategy.NewSum(c.form).Encode()), c.want)
-		require.Equal(t, before, bytesOf(sum.Encode()))
+		require.Equal(t, before, tensorBytes(sum.Encode()))
 	}
 }
 
@@ -220,7 +220,7 @@ func FuzzSum_Merge(f *testing.F) {
 		for range 1 + spread {
 			require.NoError(f, sum.Add(randomModel(random, form, float64(10*spread)), float64(1+random.IntN(1000))))
 		}
-		f.Add(bytesOf(sum.Encode())[0])
+		f.Add(tensorBytes(sum.Encode())[0])
 	}
 	f.Add(encoded(3, 0, 0, 0))
 	f.Add(encoded(1<<40, 0, 0, 1, 1))
@@ -234,11 +234,11 @@ func FuzzSum_Merge(f *testing.F) {
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<18), "layers of one block, and the work space")
 		if err != nil {
-			require.Equal(t, encoded(3, 0, 0, 0), bytesOf(sum.Encode())[0], "it changes nothing")
+			require.Equal(t, encoded(3, 0, 0, 0), tensorBytes(sum.Encode())[0], "it changes nothing")
 			return
 		}
-		require.Equal(t, data, bytesOf(sum.Encode())[0])
-		for _, bits := range bitsOf(sum, form) {
+		require.Equal(t, data, tensorBytes(sum.Encode())[0])
+		for _, bits := range sumBits(sum, form) {
 			require.False(t, math.IsNaN(math.Float64frombits(bits)))
 		}
 	})
@@ -262,7 +262,7 @@ func TestSum_Encode_takesFewBytes(t *testing.T) {
 			})
 			require.NoError(t, sum.Add(model, float64(100+random.IntN(900))))
 		}
-		size := float64(len(bytesOf(sum.Encode())[0])) / (1 << 16)
+		size := float64(len(tensorBytes(sum.Encode())[0])) / (1 << 16)
 		t.Logf("%d clients: %.2f bytes an element", clients, size)
 		require.Less(t, size, 10.0)
 	}

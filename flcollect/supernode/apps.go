@@ -46,13 +46,13 @@ func (a *App) Content() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read app %v: %w", a, err)
 	}
-	if hashOf(content) != a.Hash {
+	if contentHash(content) != a.Hash {
 		return nil, fmt.Errorf("read app %v: %s has changed while a run uses it", a, a.File)
 	}
 	return content, nil
 }
 
-func hashOf(content []byte) string {
+func contentHash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
@@ -147,7 +147,7 @@ func loadApp(path string) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
-	return &App{id, version, hashOf(content), path}, nil
+	return &App{id, version, contentHash(content), path}, nil
 }
 
 // Apps returns those of the configuration, nil if there are none.

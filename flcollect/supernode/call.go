@@ -68,8 +68,8 @@ type call struct {
 	size     int64   // of the body
 }
 
-// methodOf returns the method that a request calls, or nil.
-func (s *Server) methodOf(r *http.Request) (m *method, grpc bool) {
+// findMethod returns the method that a request calls, or nil.
+func (s *Server) findMethod(r *http.Request) (m *method, grpc bool) {
 	if name, ok := strings.CutPrefix(r.URL.Path, fleetService); ok {
 		return s.byName[name], true
 	}
@@ -86,7 +86,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)) {
 		w.Header().Set("Connection", "close") // a proxy may see another end of the request (RFC 9112 section 6.1)
 	}
-	m, grpc := s.methodOf(r)
+	m, grpc := s.findMethod(r)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(flower.ErrStopped) })()

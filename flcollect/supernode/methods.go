@@ -148,7 +148,7 @@ func (c *call) pullMessages() (flower.Blob, error) {
 	case d == nil:
 		return nil, nil
 	}
-	f, err := n.formOf(c.ctx)
+	f, err := n.loadForm(c.ctx)
 	if err != nil {
 		return nil, busy("The request was given up.")
 	}
@@ -164,7 +164,7 @@ func (c *call) pullMessages() (flower.Blob, error) {
 
 // getRun describes a run to a node that is in it.
 func (c *call) getRun() (flower.Blob, error) {
-	run, err := c.runOf()
+	run, err := c.findRun()
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (c *call) getFab() (flower.Blob, error) {
 		run = c.s.runWith(c.node, c.request.id)
 	} else {
 		var err error
-		if run, err = c.runOf(); err != nil {
+		if run, err = c.findRun(); err != nil {
 			return nil, err
 		}
 	}
@@ -194,8 +194,8 @@ func (c *call) getFab() (flower.Blob, error) {
 	return fabReply(run.app.Hash, run.fab)
 }
 
-// runOf returns the run that a request names, if the node is in it.
-func (c *call) runOf() (*Run, error) {
+// findRun returns the run that a request names, if the node is in it.
+func (c *call) findRun() (*Run, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	run := c.s.runs[c.request.run]

@@ -160,8 +160,8 @@ func (n *Node) setFormLocked(f form) {
 	n.known = make(chan struct{})
 }
 
-// formOf returns how the node's release carries messages, once that is known.
-func (n *Node) formOf(ctx context.Context) (form, error) {
+// loadForm returns how the node's release carries messages, once that is known.
+func (n *Node) loadForm(ctx context.Context) (form, error) {
 	for {
 		n.mu.Lock()
 		f, known := n.form, n.known

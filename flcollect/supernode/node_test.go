@@ -206,7 +206,7 @@ func TestServer_signature_isVerified(t *testing.T) {
 			} {
 				config.GRPC = grpc
 				other := w.client(config)
-				_, err := other.Call(bounded(t), "PullMessages", pullOf(c.ID()))
+				_, err := other.Call(bounded(t), "PullMessages", pullRequest(c.ID()))
 				refused := refusal(t, err)
 				require.Equal(t, ended, refused.Status, problem)
 				require.Contains(t, refused.Detail, problem)
@@ -217,8 +217,8 @@ func TestServer_signature_isVerified(t *testing.T) {
 	})
 }
 
-// pullOf returns a request for a message of a node.
-func pullOf(id uint64) flower.Blob {
+// pullRequest returns a request for a message of a node.
+func pullRequest(id uint64) flower.Blob {
 	var w, node wire.Writer
 	node.Uint(1, id)
 	w.Bytes(1, node.Chunks())

@@ -234,7 +234,7 @@ func (c *call) pushMessages() (flower.Blob, error) {
 		d.finish(&reply{read: func() (record.Message, error) { return head, nil }, release: func() {}}, nil)
 		return c.pushed(tree.ID, nil, nil)
 	}
-	a := c.node.answerOf(d, tree)
+	a := c.node.readAnswer(d, tree)
 	if a == nil {
 		return c.pushed(tree.ID, nil, nil)
 	}
@@ -279,9 +279,9 @@ func (c *call) answered(head record.Message) (*dispatch, error) {
 	return d, nil
 }
 
-// answerOf returns the answer to a message with those objects, which goes on if it has
+// readAnswer returns the answer to a message with those objects, which goes on if it has
 // begun. It is nil if the message was withdrawn meanwhile.
-func (n *Node) answerOf(d *dispatch, tree record.Tree) *answer {
+func (n *Node) readAnswer(d *dispatch, tree record.Tree) *answer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != d {

@@ -39,11 +39,11 @@ func (r *Run) instruction(prefix string, model record.Record, config flower.Conf
 // fitRes reads the answer to an instruction to train.
 func (r *Run) fitRes(content record.Dict) (*flower.FitRes, error) {
 	if r.config.Records == FitIns {
-		status, err := statusOf(content, "fitres")
+		status, err := readStatus(content, "fitres")
 		if err != nil {
 			return nil, err
 		}
-		p, err := parametersOf(content, "fitres")
+		p, err := readParameters(content, "fitres")
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (r *Run) fitRes(content record.Dict) (*flower.FitRes, error) {
 // evaluateRes reads the answer to an instruction to evaluate.
 func (r *Run) evaluateRes(content record.Dict) (*flower.EvaluateRes, error) {
 	if r.config.Records == FitIns {
-		status, err := statusOf(content, "evaluateres")
+		status, err := readStatus(content, "evaluateres")
 		if err != nil {
 			return nil, err
 		}
@@ -197,8 +197,8 @@ func (r *Run) examplesAndMetrics(content record.Dict, prefix string) (int64, flo
 	return examples, metrics, nil
 }
 
-// statusOf returns the status of an answer, or a *flower.StatusError if it is not OK.
-func statusOf(content record.Dict, prefix string) (flower.Status, error) {
+// readStatus returns the status of an answer, or a *flower.StatusError if it is not OK.
+func readStatus(content record.Dict, prefix string) (flower.Status, error) {
 	config, ok := content.Config(prefix + ".status")
 	if !ok {
 		return flower.Status{}, missing(prefix + ".status")
@@ -217,8 +217,8 @@ func statusOf(content record.Dict, prefix string) (flower.Status, error) {
 	return status, nil
 }
 
-// parametersOf returns the model of an answer of a client_fn.
-func parametersOf(content record.Dict, prefix string) (flower.Parameters, error) {
+// readParameters returns the model of an answer of a client_fn.
+func readParameters(content record.Dict, prefix string) (flower.Parameters, error) {
 	arrays, ok := content.Arrays(prefix + ".parameters")
 	if !ok {
 		return flower.Parameters{}, missing(prefix + ".parameters")
@@ -228,11 +228,11 @@ func parametersOf(content record.Dict, prefix string) (flower.Parameters, error)
 
 // parametersRes reads the answer to a request for the client's model.
 func parametersRes(content record.Dict) (*flower.ParametersRes, error) {
-	status, err := statusOf(content, "getparametersres")
+	status, err := readStatus(content, "getparametersres")
 	if err != nil {
 		return nil, err
 	}
-	p, err := parametersOf(content, "getparametersres")
+	p, err := readParameters(content, "getparametersres")
 	return &flower.ParametersRes{Status: status, Parameters: p}, err
 }
 

@@ -190,7 +190,7 @@ func (a *Attempt) Clients(made strategy.Strategy) Clients {
 				c.Counters = finite(v.Counters)
 			}
 			if c.Outcome == report.Kept {
-				c.Outcome, c.Reason, c.Far = outcomeOf(v.Outcome), excerpt.Cut(v.Reason, excerpt.MaxReason), v.Far
+				c.Outcome, c.Reason, c.Far = newOutcome(v.Outcome), excerpt.Cut(v.Reason, excerpt.MaxReason), v.Far
 				c.late = c.Outcome == report.Refused
 			}
 		}

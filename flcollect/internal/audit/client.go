@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// outcomeOf translates the verdict of a strategy.
-func outcomeOf(o strategy.Outcome) report.Outcome {
+// newOutcome translates the verdict of a strategy.
+func newOutcome(o strategy.Outcome) report.Outcome {
 	switch o {
 	case strategy.Clipped:
 		return report.Clipped
@@ -104,7 +104,7 @@ func Judge(table *reputation.Table, round int, clients Clients) (suspended int) 
 	}
 	suspended = table.Judge(round, parts)
 	for i, c := range clients {
-		if r, ok := table.Of(c.Client.Client); ok {
+		if r, ok := table.Reputation(c.Client.Client); ok {
 			clients[i].Reputation = &r
 		}
 	}

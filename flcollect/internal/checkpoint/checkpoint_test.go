@@ -19,13 +19,13 @@ func someCheckpoint(t testing.TB) []byte {
 	return file.Bytes()
 }
 
-func readerOf(file []byte) reader {
+func newReader(file []byte) reader {
 	return reader{from: bytes.NewReader(file), left: int64(len(file)), sum: sha256.New()}
 }
 
 func TestReader_read_returnsWhatWasWritten(t *testing.T) {
 	file := someCheckpoint(t)
-	r := readerOf(file)
+	r := newReader(file)
 	model, state, err := r.read()
 	require.NoError(t, err)
 	require.Equal(t, []float64{1, 2, 3}, model[0].Float64s())
@@ -35,7 +35,7 @@ func TestReader_read_returnsWhatWasWritten(t *testing.T) {
 	want := sha256.Sum256(file)
 	require.Equal(t, want[:], r.sum.Sum(nil))
 	for cut := range file {
-		r := readerOf(file[:cut])
+		r := newReader(file[:cut])
 		_, _, err := r.read()
 		require.ErrorIs(t, err, persist.ErrDamaged)
 	}
@@ -44,7 +44,7 @@ func TestReader_read_returnsWhatWasWritten(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add(someCheckpoint(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := readerOf(data)
+		r := newReader(data)
 		model, state, err := r.read()
 		if err != nil {
 			require.ErrorIs(t, err, persist.ErrDamaged)
@@ -52,7 +52,7 @@ func FuzzReader(f *testing.F) {
 		}
 		var again bytes.Buffer
 		require.NoError(t, write(&again, model, state))
-		r = readerOf(again.Bytes())
+		r = newReader(again.Bytes())
 		same, _, err := r.read()
 		require.NoError(t, err)
 		require.Len(t, same, len(model))

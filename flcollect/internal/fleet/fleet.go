@@ -204,7 +204,7 @@ func (f *Fleet) Look(ctx context.Context) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entryOf(stored))
+		entries = append(entries, newEntry(stored))
 	}
 	holders, err := f.watcher.Look(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *Fleet) Look(ctx context.Context) ([]Entry, error) {
 	return entries, nil
 }
 
-func entryOf(stored storage.Document) Entry {
+func newEntry(stored storage.Document) Entry {
 	e := Entry{}
 	_ = json.Unmarshal(stored.Data, &e) // one that cannot be read is of no server
 	e.ID, e.revision = stored.Key[len(activePrefix):], stored.Revision

@@ -74,7 +74,7 @@ func (t *training) release() error {
 	if private == nil {
 		return nil
 	}
-	models, privacy := released(private), round.PrivacyOf(private)
+	models, privacy := released(private), round.PrivacyLoss(private)
 	return t.save(func(r *Record) { r.Released, r.Privacy = models, privacy })
 }
 

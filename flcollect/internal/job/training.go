@@ -79,7 +79,7 @@ func (j *Job) newTraining(ctx context.Context) (*training, error) {
 	client := clientSettings(config)
 	t.conductor = round.NewConductor(round.Config{
 		Pool: j.pool, Reputations: j.reputations, Encryption: t.encryption, Masking: config.SecAgg, ClientConf: client,
-		Local: t.local, Speeds: speedsOf(config),
+		Local: t.local, Speeds: newSpeeds(config),
 		Timeout: config.RoundTimeout, ClientTimeout: j.service.ClientTimeout, Ending: j.service.Ending,
 		Tracer: j.service.Tracer, Converting: j.service.Converting, Dir: j.service.Dir, Log: j.log,
 	}, j.strategy)
@@ -88,9 +88,9 @@ func (j *Job) newTraining(ctx context.Context) (*training, error) {
 	return t, nil
 }
 
-// speedsOf returns what a job measures of its clients to draw them by; nil for uniform
+// newSpeeds returns what a job measures of its clients to draw them by; nil for uniform
 // sampling.
-func speedsOf(config jobconfig.Config) *tiers.Speeds {
+func newSpeeds(config jobconfig.Config) *tiers.Speeds {
 	if config.SpeedTiers == 0 {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (t *training) round(ctx context.Context, number int) error {
 		}
 	}
 	t.noteFit(number)
-	if p := round.PrivacyOf(t.conductor.Strategy()); p != nil {
+	if p := round.PrivacyLoss(t.conductor.Strategy()); p != nil {
 		rec.Epsilon, rec.Delta = &p.Epsilon, p.Delta
 	}
 	evaluation, err := t.step(ctx, "evaluate", func(ctx context.Context, _ tracing.Context) (*round.Result, error) {

@@ -25,8 +25,8 @@ func NewTable() *Table { return &Table{clients: map[string]report.Reputation{}} 
 // AnySuspended reports whether a client is suspended in a round.
 func (t *Table) AnySuspended(round int) bool { return len(t.Suspended(round, 1)) > 0 }
 
-// Of returns the reputation of a client, and whether it has one.
-func (t *Table) Of(client string) (report.Reputation, bool) {
+// Reputation returns the reputation of a client, and whether it has one.
+func (t *Table) Reputation(client string) (report.Reputation, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.clients[client]

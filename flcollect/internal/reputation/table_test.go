@@ -10,9 +10,9 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// scoreOf returns the score of a client.
-func scoreOf(t *Table, client string) float64 {
-	r, _ := t.Of(client)
+// score returns the score of a client.
+func readScore(t *Table, client string) float64 {
+	r, _ := t.Reputation(client)
 	return r.Score
 }
 
@@ -22,7 +22,7 @@ func standings(rounds int, outcome func(round int) Fault) (drawn, suspended int)
 	r := NewTable()
 	norm, typical := 1000.0, 1.0
 	for round := 1; round <= rounds; round++ {
-		if known, _ := r.Of("c"); known.Suspended(round) {
+		if known, _ := r.Reputation("c"); known.Suspended(round) {
 			continue
 		}
 		drawn++
@@ -70,7 +70,7 @@ func TestTable_Judge_suspendsByTheRule(t *testing.T) {
 func TestTable_Judge_forgetsAClientWithoutFault(t *testing.T) {
 	r := NewTable()
 	r.Judge(1, []Part{{Client: "c", Fault: Failed}})
-	require.InDelta(t, 0.4, scoreOf(r, "c"), 1e-9)
+	require.InDelta(t, 0.4, readScore(r, "c"), 1e-9)
 	for round := 2; round < 30; round++ {
 		r.Judge(round, []Part{{Client: "c", Fault: None}})
 	}
@@ -94,8 +94,8 @@ func TestTable_Judge_takesTheWorstOfSeveralSessions(t *testing.T) {
 	r := NewTable()
 	entries := []Part{{Client: "c", Fault: None}, {Client: "c", Fault: Refused, Reason: "refused: why"}, {Client: "c", Fault: Failed}}
 	r.Judge(1, entries)
-	require.InDelta(t, 1, scoreOf(r, "c"), 1e-9)
-	known, ok := r.Of("c")
+	require.InDelta(t, 1, readScore(r, "c"), 1e-9)
+	known, ok := r.Reputation("c")
 	require.True(t, ok)
 	require.Equal(t, "refused: why", known.Reason)
 }
@@ -126,11 +126,11 @@ func TestTable_Load_ignoresARoundThatDoesNotCount(t *testing.T) {
 	judge(r, 1, Refused)
 	judge(r, 2, None)
 	judge(r, 3, Failed) // and then the server is killed
-	require.InDelta(t, 0.8*0.8+0.4, scoreOf(load(3), "c"), 1e-9)
+	require.InDelta(t, 0.8*0.8+0.4, readScore(load(3), "c"), 1e-9)
 	again := load(2)
-	require.InDelta(t, 0.8, scoreOf(again, "c"), 1e-9)
+	require.InDelta(t, 0.8, readScore(again, "c"), 1e-9)
 	require.NoError(t, again.Save(t.Context(), store, "token", 3, again.State()), "a round without a cost for the client")
-	require.InDelta(t, 0.8, scoreOf(load(5), "c"), 1e-9)
+	require.InDelta(t, 0.8, readScore(load(5), "c"), 1e-9)
 }
 
 func TestTable_State_hasNothingOfLaterRounds(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTable_State_hasNothingOfLaterRounds(t *testing.T) {
 		require.NoError(t, r.Save(t.Context(), store, "token", i+1, states[i]))
 		again := NewTable()
 		require.NoError(t, again.Load(t.Context(), store, "token", i+1))
-		require.InDelta(t, score, scoreOf(again, "c"), 1e-9)
+		require.InDelta(t, score, readScore(again, "c"), 1e-9)
 	}
 }
 

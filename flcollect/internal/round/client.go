@@ -58,7 +58,7 @@ func NewMember(session Session, name string, peer flower.Peer, identity string) 
 func (c *Client) Name() string { return c.name }
 
 // Edge reports whether the client is a collector, with clients of its own.
-func (c *Client) Edge() bool { return upstream.JobOf(c.Peer) != "" }
+func (c *Client) Edge() bool { return upstream.AnnouncedJob(c.Peer) != "" }
 
 func (c *Client) left() bool {
 	select {

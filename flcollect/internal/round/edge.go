@@ -169,7 +169,7 @@ func (c *Conductor) Collect(ctx context.Context, start Start, drawn Draw, config
 	y.Metrics = bounded(means)
 	y.Notes = append(y.Notes, notes...)
 	made.Result, made.Summary = y.Result, y.summary()
-	for _, v := range verdictsOf(c.strategy) {
+	for _, v := range readVerdicts(c.strategy) {
 		if v.Far {
 			made.Summary.Counts.Far++
 		}
@@ -177,7 +177,7 @@ func (c *Conductor) Collect(ctx context.Context, start Start, drawn Draw, config
 	return made, nil
 }
 
-func verdictsOf(made strategy.Strategy) []strategy.Verdict {
+func readVerdicts(made strategy.Strategy) []strategy.Verdict {
 	if judging, ok := made.(audit.Judging); ok {
 		return judging.Verdicts()
 	}

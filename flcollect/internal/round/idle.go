@@ -25,7 +25,7 @@ func (p *Pool) drawIdle(round int, reputations *reputation.Table, need, admitted
 			continue
 		}
 		if some {
-			if r, _ := reputations.Of(next.Identity); r.Suspended(round) {
+			if r, _ := reputations.Reputation(next.Identity); r.Suspended(round) {
 				if free(next) && (best == nil || reputation.Compare(standing, r, best.Identity, next.Identity) < 0) {
 					best, standing = next, r
 				}

@@ -249,7 +249,7 @@ func TestConductor_Fit_goesOnWithoutMaskedClientsThatDropOut(t *testing.T) {
 			require.Contains(t, reports[1].Reason, string(stage))
 			table := reputation.NewTable()
 			audit.Judge(table, 1, reports)
-			_, bad := table.Of("key:2")
+			_, bad := table.Reputation("key:2")
 			require.True(t, bad)
 		})
 	}
@@ -282,7 +282,7 @@ func TestConductor_Fit_leavesTheModelWhereTooFewMaskedClientsRemain(t *testing.T
 	table := reputation.NewTable()
 	audit.Judge(table, 1, reports)
 	for id, blamed := range map[string]bool{"key:1": true, "key:2": true, "key:3": false} {
-		_, bad := table.Of(id)
+		_, bad := table.Reputation(id)
 		require.Equal(t, blamed, bad, id)
 	}
 }

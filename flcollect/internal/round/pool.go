@@ -193,7 +193,7 @@ func (p *Pool) standingLocked(round int, reputations *reputation.Table, takes fu
 		if takes != nil && !takes(c) {
 			continue
 		}
-		if r, _ := reputations.Of(c.Identity); r.Suspended(round) {
+		if r, _ := reputations.Reputation(c.Identity); r.Suspended(round) {
 			standing[c] = r
 			bad = append(bad, c)
 			continue

@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// PrivacyOf returns the privacy loss of a strategy, nil without differential privacy.
-func PrivacyOf(s strategy.Strategy) *report.Privacy {
+// PrivacyLoss returns the privacy loss of a strategy, nil without differential privacy.
+func PrivacyLoss(s strategy.Strategy) *report.Privacy {
 	private, ok := s.(*dp.Adaptive)
 	if !ok {
 		return nil

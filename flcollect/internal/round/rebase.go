@@ -8,8 +8,8 @@ import (
 	"github.com/iotenablers/enablers/flcollect/tensor"
 )
 
-// weightOf returns the weight of an update with a staleness: (1+s)^-a.
-func weightOf(staleness int, exponent float64) float64 {
+// staleWeight returns the weight of an update with a staleness: (1+s)^-a.
+func staleWeight(staleness int, exponent float64) float64 {
 	return math.Pow(1+float64(staleness), -exponent)
 }
 

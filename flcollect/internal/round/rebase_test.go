@@ -25,7 +25,7 @@ func TestRebase_movesTheNewerVersion(t *testing.T) {
 	model := func(values []float32) strategy.Model { return strategy.Model{tensor.FromFloat32s(values)} }
 	for _, exponent := range []float64{0, 0.5, 1, 2.5} {
 		for staleness := range 9 {
-			got, err := rebase(model(u), model(b), model(x), weightOf(staleness, exponent))
+			got, err := rebase(model(u), model(b), model(x), staleWeight(staleness, exponent))
 			require.NoError(t, err)
 			for i, v := range got[0].Float64s() {
 				w := 1 / math.Pow(1+float64(staleness), exponent)
@@ -34,8 +34,8 @@ func TestRebase_movesTheNewerVersion(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 1.0, weightOf(7, 0))
-	require.Equal(t, 0.5, weightOf(3, 0.5))
+	require.Equal(t, 1.0, staleWeight(7, 0))
+	require.Equal(t, 0.5, staleWeight(3, 0.5))
 }
 
 func TestRebase_roundsWholeNumbersAndRefusesWhatTheyCannotHold(t *testing.T) {

@@ -183,7 +183,7 @@ func (s *Stream) take(b *buffer, c *Client, v *version, staleness int, res *flow
 	part.Received(res)
 	var from *basis
 	if staleness > 0 {
-		from = &basis{v.model, weightOf(staleness, s.rules.Staleness)}
+		from = &basis{v.model, staleWeight(staleness, s.rules.Staleness)}
 	}
 	return b.add(s.life, c, res, part, from)
 }

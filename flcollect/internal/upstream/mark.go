@@ -26,8 +26,8 @@ func Announce(job string) map[string]string {
 	return map[string]string{JobHeader: base64.RawURLEncoding.EncodeToString([]byte(job))}
 }
 
-// JobOf returns the id of the job that a client is an edge for; empty if it is none.
-func JobOf(peer flower.Peer) string {
+// AnnouncedJob returns the id of the job that a client is an edge for; empty if it is none.
+func AnnouncedJob(peer flower.Peer) string {
 	if peer.Header == nil {
 		return ""
 	}

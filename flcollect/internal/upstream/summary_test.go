@@ -156,8 +156,8 @@ func TestJobOf_returnsWhatWasAnnounced(t *testing.T) {
 	peer := func(header map[string]string) flower.Peer {
 		return flower.Peer{Header: func(key string) string { return header[key] }}
 	}
-	require.Equal(t, "job ä/7", upstream.JobOf(peer(upstream.Announce("job ä/7"))))
-	require.Empty(t, upstream.JobOf(peer(nil)))
-	require.Empty(t, upstream.JobOf(peer(map[string]string{"collector-edge-job": "?"})))
-	require.Empty(t, upstream.JobOf(flower.Peer{}))
+	require.Equal(t, "job ä/7", upstream.AnnouncedJob(peer(upstream.Announce("job ä/7"))))
+	require.Empty(t, upstream.AnnouncedJob(peer(nil)))
+	require.Empty(t, upstream.AnnouncedJob(peer(map[string]string{"collector-edge-job": "?"})))
+	require.Empty(t, upstream.AnnouncedJob(flower.Peer{}))
 }

@@ -93,7 +93,7 @@ func (m *machine) global(op byte) {
 	if m.err != nil {
 		return
 	}
-	if familyOf(g) == nil && !inert(g) {
+	if findFamily(g) == nil && !inert(g) {
 		m.push(foreign{name: g})
 		return
 	}
@@ -149,7 +149,7 @@ func (m *machine) make(op byte) {
 }
 
 // isClass reports whether a name is a class whose objects are supported.
-func isClass(g global) bool { return familyOf(g) != nil || g.name == "Parameters" }
+func isClass(g global) bool { return findFamily(g) != nil || g.name == "Parameters" }
 
 // reduce returns the result of a function, or nil if the function is not
 // supported.

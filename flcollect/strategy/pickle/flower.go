@@ -41,8 +41,8 @@ func dropped() attribute                 { return attribute{} }
 func onlyIf(value any) attribute         { return attribute{only: same(value)} }
 func renamed(parameter string) attribute { return attribute{parameter: parameter} }
 
-// familyOf returns the family of a class, or nil without a built-in equivalent.
-func familyOf(class global) *family {
+// findFamily returns the family of a class, or nil without a built-in equivalent.
+func findFamily(class global) *family {
 	for _, f := range []*family{server(), serverApp()} {
 		if module, ok := f.classes[class.name]; ok && class.module == f.module+module {
 			return f
@@ -161,7 +161,7 @@ func convert(m *machine, made *object) (Stored, error) {
 	if made.state == nil {
 		return stored, nil
 	}
-	of := familyOf(made.class)
+	of := findFamily(made.class)
 	known := of.common
 	maps.Copy(known, own(made.class.name))
 	if of.corrected && stored.Name == "FedAdam" {

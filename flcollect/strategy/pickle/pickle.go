@@ -46,7 +46,7 @@ func Read(data []byte) (Stored, error) {
 		return Stored{}, err
 	}
 	made, ok := value.(*object)
-	if !ok || familyOf(made.class) == nil {
+	if !ok || findFamily(made.class) == nil {
 		return Stored{}, fmt.Errorf("%w: it is %s, and no strategy of Flower that is built in here", ErrRefused,
 			describe(value))
 	}

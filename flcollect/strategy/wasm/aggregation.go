@@ -105,7 +105,7 @@ func (a *aggregation) Add(ctx context.Context, update strategy.Update) error {
 		return err
 	}
 	a.names[update.Client] = true
-	a.taken = append(a.taken, arrivalOf(update))
+	a.taken = append(a.taken, newArrival(update))
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (a *aggregation) fold(ctx context.Context, update strategy.Update) error {
 	if err := finite(update); err != nil {
 		return err
 	}
-	a.guest.updates = updates{arrivals: []arrival{arrivalOf(update)}, current: update.Model}
+	a.guest.updates = updates{arrivals: []arrival{newArrival(update)}, current: update.Model}
 	defer func() { a.guest.updates = updates{} }()
 	answer, reason, err := a.guest.call(ctx, duringAdd, "fl_add")
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *aggregation) Close() error {
 	return a.gone
 }
 
-func arrivalOf(update strategy.Update) arrival {
+func newArrival(update strategy.Update) arrival {
 	kept := arrival{client: update.Client, examples: update.Examples, metrics: map[string]float64{}}
 	for name, metric := range update.Metrics {
 		if v, ok := strategy.Number(metric); ok {

@@ -58,7 +58,7 @@ func (m *Module) Strategy(ctx context.Context, name string, conf strategy.Conf) 
 			return nil, &strategy.FieldError{Strategy: name, Field: field, Reason: "unknown to this strategy"}
 		}
 	}
-	s.policy, err = policyOf(name, conf, g.defaults)
+	s.policy, err = readPolicy(name, conf, g.defaults)
 	return s, err
 }
 
@@ -93,8 +93,8 @@ const (
 	completionEvaluate = "min_completion_rate_evaluate"
 )
 
-// policyOf reads the policy as the built-in strategies read it.
-func policyOf(name string, conf, defaults strategy.Conf) (strategy.Policy, error) {
+// readPolicy reads the policy as the built-in strategies read it.
+func readPolicy(name string, conf, defaults strategy.Conf) (strategy.Policy, error) {
 	sampling, completion := strategy.Conf{}, strategy.Conf{completionFit: 0, completionEvaluate: 0}
 	for _, field := range policyFields() {
 		value := conf[field]

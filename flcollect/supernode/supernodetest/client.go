@@ -172,7 +172,7 @@ func (c *Client) Call(ctx context.Context, method string, message flower.Blob) (
 		return nil, err
 	}
 	if c.config.GRPC {
-		return answerOf(response, got)
+		return readAnswer(response, got)
 	}
 	if response.StatusCode != http.StatusOK {
 		refusal := &Refusal{Status: response.StatusCode}
@@ -184,8 +184,8 @@ func (c *Client) Call(ctx context.Context, method string, message flower.Blob) (
 	return flower.Blob{got}, nil
 }
 
-// answerOf returns the message of a gRPC response.
-func answerOf(response *http.Response, got []byte) (flower.Blob, error) {
+// readAnswer returns the message of a gRPC response.
+func readAnswer(response *http.Response, got []byte) (flower.Blob, error) {
 	status := response.Trailer.Get("Grpc-Status")
 	if status == "" {
 		status = response.Header.Get("Grpc-Status")
