@@ -48,9 +48,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer os.RemoveAll(folder)
 	for _, command := range []string{"modelrepo", "enablers"} {
-		build := exec.CommandContext(ctx, "go", "build", "-o", folder, "./cmd/"+command)
-		if output, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s, in the root of the project: %w: %s", command, err, output)
+		if _, err := rig.Build(ctx, folder, command); err != nil {
+			return err
 		}
 	}
 	fmt.Printf("%s, %s, load %.1f, %s, commit %s\n`%s`\n\n", time.Now().UTC().Format(time.DateOnly), rig.ThisMachine(ctx),

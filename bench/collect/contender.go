@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -51,11 +50,8 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if b.program == "" {
-		b.program = filepath.Join(b.folder, "flcollector")
-		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", b.program,
-			"github.com/iotenablers/enablers/cmd/flcollector")
-		if said, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build flcollector: %w: %s", err, said)
+		if b.program, err = rig.Build(ctx, b.folder, "flcollector"); err != nil {
+			return err
 		}
 	}
 	if b.program, err = filepath.Abs(b.program); err != nil {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -41,9 +40,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "flcollector")
-	if output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/flcollector").CombinedOutput(); err != nil {
-		return fmt.Errorf("build flcollector, in the root of the project: %w: %s", err, output)
+	program, err := rig.Build(ctx, folder, "flcollector")
+	if err != nil {
+		return err
 	}
 	fmt.Printf("%s, %s, load %.1f, %s, commit %s\n`%s`\n\n", time.Now().UTC().Format(time.DateOnly), rig.ThisMachine(ctx),
 		rig.LoadAverage(), rig.Printed(ctx, "go", "version"), rig.Commit(ctx, "flcollect", "cmd", "bench/collectors"),

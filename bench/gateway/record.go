@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os/exec"
-	"strings"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
@@ -20,25 +18,12 @@ func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Seconds: s.length.Seconds(),
 		Head: rig.NewHead(ctx, "gateway", []string{
-			said(ctx, "nginx", "-v"), said(ctx, "wrk", "-v"),
-			"Caddy " + required(ctx, "bench/gateway/caddy", "github.com/caddyserver/caddy/v2"),
-			"lura " + required(ctx, "bench/gateway/krakend", "github.com/luraproject/lura/v2"),
-			"krakend-jose " + required(ctx, "bench/gateway/krakend", "github.com/krakendio/krakend-jose/v2"),
+			rig.PeerVersion(ctx, "nginx", "-v"), rig.PeerVersion(ctx, "wrk", "-v"),
+			"Caddy " + rig.ModuleVersion(ctx, "bench/gateway/caddy", "github.com/caddyserver/caddy/v2"),
+			"lura " + rig.ModuleVersion(ctx, "bench/gateway/krakend", "github.com/luraproject/lura/v2"),
+			"krakend-jose " + rig.ModuleVersion(ctx, "bench/gateway/krakend", "github.com/krakendio/krakend-jose/v2"),
 		}, "apimgmt", "bench/gateway", "bench/internal", "go.mod", "bench/go.mod"),
 	}
-}
-
-// said is the first line that a command prints about its version, which some print on
-// standard error and with a status of failure.
-func said(ctx context.Context, name string, args ...string) string {
-	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	line, _, _ := strings.Cut(rig.FirstLine(string(text)), " [")
-	return strings.TrimPrefix(line, "nginx version: ")
-}
-
-// required returns the version of a module that a peer is built from.
-func required(ctx context.Context, folder, module string) string {
-	return rig.Printed(ctx, "go", "-C", folder, "list", "-m", "-f", "{{.Version}}", module)
 }
 
 // write writes the record as JSON into the folder results, and RESULTS.md.

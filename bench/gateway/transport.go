@@ -111,7 +111,7 @@ func compareTransports(ctx context.Context, args []string) (err error) {
 	r := &transportRecord{
 		Date: time.Now().UTC().Format(time.RFC3339), Machine: rig.ThisMachine(ctx).String(), Seconds: length.Seconds(), Rounds: *rounds,
 		Commit: rig.Commit(ctx, "apimgmt", "bench/gateway", "go.mod", "bench/go.mod"), Command: rig.Command("gateway"),
-		Versions: []string{runtime.Version(), said(ctx, "nginx", "-v"), said(ctx, "wrk", "-v")},
+		Versions: []string{runtime.Version(), rig.PeerVersion(ctx, "nginx", "-v"), rig.PeerVersion(ctx, "wrk", "-v")},
 	}
 	order := []string{ownTransport, netHTTPTransport, reverseProxy}
 	for round := range *rounds + 1 { // the first warms up

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/internal/peertest"
@@ -44,10 +42,9 @@ func contenders(ctx context.Context, folder string) ([]contender, error) {
 	if err := os.Setenv(peertest.RequirePeers, "1"); err != nil { // so that the peers are built
 		return nil, err
 	}
-	ours := filepath.Join(folder, "modelrepo")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", ours, "github.com/iotenablers/enablers/cmd/modelrepo")
-	if said, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build modelrepo: %w: %s", err, said)
+	ours, err := rig.Build(ctx, folder, "modelrepo")
+	if err != nil {
+		return nil, err
 	}
 	registry, err := peertest.Peer{
 		Module: "bench/modelrepo/registry", Package: "github.com/distribution/distribution/v3/cmd/registry", Name: "registry",

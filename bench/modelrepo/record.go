@@ -21,15 +21,10 @@ type record struct {
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Head: rig.NewHead(ctx, "modelrepo", []string{
-			"distribution " + required(ctx, "bench/modelrepo/registry", "github.com/distribution/distribution/v3"),
-			"MinIO " + required(ctx, "test/minio", "github.com/minio/minio"),
+			"distribution " + rig.ModuleVersion(ctx, "bench/modelrepo/registry", "github.com/distribution/distribution/v3"),
+			"MinIO " + rig.ModuleVersion(ctx, "test/minio", "github.com/minio/minio"),
 		}, "modelrepo", "storage", "cmd/modelrepo", "bench/modelrepo", "bench/internal", "go.mod", "bench/go.mod"),
 	}
-}
-
-// required returns the version of a module that a peer is built from.
-func required(ctx context.Context, folder, module string) string {
-	return rig.Printed(ctx, "go", "-C", folder, "list", "-m", "-f", "{{.Version}}", module)
 }
 
 // write writes the record as JSON into the folder results, and RESULTS.md.

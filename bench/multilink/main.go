@@ -85,7 +85,7 @@ func measure(ctx context.Context, s settings) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	if s.program == "" {
-		if s.program, err = build(ctx, folder); err != nil {
+		if s.program, err = rig.Build(ctx, folder, "multilink"); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,16 +18,6 @@ import (
 )
 
 const token = "a token of the benchmark"
-
-// build builds cmd/multilink.
-func build(ctx context.Context, folder string) (string, error) {
-	program := filepath.Join(folder, "multilink")
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, "github.com/iotenablers/enablers/cmd/multilink")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build cmd/multilink: %w: %s", err, said)
-	}
-	return program, nil
-}
 
 // bondSettings are those that a trial is about.
 type bondSettings struct {

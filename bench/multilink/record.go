@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
@@ -25,19 +23,11 @@ type record struct {
 func newRecord(ctx context.Context, s settings) *record {
 	return &record{
 		Head: rig.NewHead(ctx, "multilink", []string{
-			firstSaid(ctx, "openvpn", "--version"), firstSaid(ctx, "fastd", "--version"),
-			firstSaid(ctx, "tincd", "--version"), firstSaid(ctx, "iperf3", "--version"),
+			rig.PeerVersion(ctx, "openvpn", "--version"), rig.PeerVersion(ctx, "fastd", "--version"),
+			rig.PeerVersion(ctx, "tincd", "--version"), rig.PeerVersion(ctx, "iperf3", "--version"),
 		}, "multilink", "cmd/multilink", "bench/multilink", "bench/internal", "internal/netlab", "go.mod", "bench/go.mod"),
 		MTU: mtu, Seconds: s.length.Seconds(), Patience: s.patience.Seconds(),
 	}
-}
-
-// firstSaid is the first line that a command prints about its version, which some print
-// with a status of failure.
-func firstSaid(ctx context.Context, name string, args ...string) string {
-	text, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	line, _, _ := strings.Cut(rig.FirstLine(string(text)), " [")
-	return line
 }
 
 func (r *record) addHow(c contender) {

@@ -135,9 +135,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err := os.WriteFile(b.file("mapping.ttl"), mapping, 0o600); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.file("rml"), "./cmd/rml")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build cmd/rml: %w: %s", err, out)
+	if _, err := rig.Build(ctx, b.scratch, "rml"); err != nil {
+		return err
 	}
 	at, err := url.Parse(b.database)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/iotenablers/enablers/bench/internal/rig"
 	"github.com/iotenablers/enablers/bench/rml/workload"
 )
 
@@ -46,7 +46,7 @@ func compare(ctx context.Context, s settings) error {
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	ours, err := buildTool(ctx, scratch)
+	ours, err := rig.Build(ctx, scratch, "rml")
 	if err != nil {
 		return err
 	}
@@ -71,17 +71,6 @@ func compare(ctx context.Context, s settings) error {
 		}
 	}
 	return b.record(ctx).write(s.out)
-}
-
-// buildTool builds cmd/rml.
-func buildTool(ctx context.Context, dir string) (string, error) {
-	tool := filepath.Join(dir, "rml")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", tool,
-		"github.com/iotenablers/enablers/cmd/rml").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build cmd/rml: %w: %s", err, output)
-	}
-	return tool, nil
 }
 
 func (b *bench) folder(c workload.Case) string { return filepath.Join(b.scratch, c.Name) }

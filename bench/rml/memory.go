@@ -26,7 +26,7 @@ func memory(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	tool, err := buildTool(ctx, scratch)
+	tool, err := rig.Build(ctx, scratch, "rml")
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,9 +43,8 @@ func servers() []contender {
 func (c contender) trial(ctx context.Context, s settings, folder string, n int) (t trial, err error) {
 	program := filepath.Join(folder, c.name)
 	if n == 0 {
-		build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/"+c.name)
-		if said, err := build.CombinedOutput(); err != nil {
-			return t, fmt.Errorf("build: %w: %s", err, said)
+		if _, err := rig.Build(ctx, folder, c.name); err != nil {
+			return t, err
 		}
 	}
 	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("siege admin "+token+"\n"), 0o600); err != nil {
