@@ -2,17 +2,9 @@ package compression_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,40 +12,8 @@ import (
 	"github.com/iotenablers/enablers/test/interop"
 )
 
-const (
-	patience = 2 * time.Minute
-	retry    = 20 * time.Millisecond
-)
-
-// python returns the command for a script of the example.
-func python(t *testing.T, program, script string, arguments ...string) *exec.Cmd {
-	t.Helper()
-	path, err := filepath.Abs(script)
-	require.NoError(t, err)
-	command := exec.Command(program, append([]string{path}, arguments...)...)
-	command.Dir = t.TempDir()
-	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "no_grpc_proxy=127.0.0.1")
-	return command
-}
-
-// request returns the body of a good answer.
-func request(t *testing.T, method, url string, body []byte) []byte {
-	t.Helper()
-	asked, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	require.NoError(t, err)
-	asked.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(asked)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, answer.Body.Close()) }()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, answer.StatusCode, "%s %s: %s", method, url, text)
-	return text
-}
-
 // The commands of the README, with the oldest and the newest Flower that have them.
 func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
-	collector := sync.OnceValue(func() string { return interop.Build(t, "flcollector") })
 	for name, c := range map[string]struct {
 		release string
 		local   bool // whether each party has an output layer of its own
@@ -63,27 +23,23 @@ func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			program := peertest.Python(t, c.release)
-			server := interop.StartServer(t, collector(), "-listen", "127.0.0.1:0", "-grpc-listen", "127.0.0.1:0", "-fleet", "127.0.0.1:0",
-				"-data", t.TempDir())
+			server := interop.StartCollector(t, "job.json", func(job []byte) []byte {
+				if c.local {
+					return bytes.Replace(job, []byte(`"round_timeout"`), []byte(`"local_layers": [2, 3], "round_timeout"`), 1)
+				}
+				return job
+			})
 			clients, _, _ := strings.Cut(server.AwaitLine("listening on grpc://"), " ")
-			job, err := os.ReadFile("job.json")
-			require.NoError(t, err)
-			if c.local {
-				job = bytes.Replace(job, []byte(`"round_timeout"`), []byte(`"local_layers": [2, 3], "round_timeout"`), 1)
-			}
-			require.Equal(t, "200", strings.TrimSpace(string(request(t, http.MethodPost, server.URL+"/job/config/1", job))))
-
 			kinds := []string{"float16", "int8", "topk"}
 			var parties []*interop.Process
 			for party, kind := range kinds {
-				parties = append(parties, interop.StartProcess(t, python(t, program, "client.py", clients,
+				parties = append(parties, interop.StartProcess(t, interop.PythonScript(t, program, "client.py", clients,
 					"--party", strconv.Itoa(party), "--kind", kind)))
 			}
 			for _, party := range parties {
 				require.Zero(t, party.AwaitEnd())
 			}
 			var status struct {
-				Status      string
 				Loss        float64
 				LocalLayers []string `json:"local_layers"`
 				Metrics     struct{ Accuracy float64 }
@@ -97,10 +53,7 @@ func TestClients_trainWithUpdatesOfEveryKind(t *testing.T) {
 					}
 				}
 			}
-			require.Eventually(t, func() bool {
-				require.NoError(t, json.Unmarshal(request(t, http.MethodGet, server.URL+"/job/status/1", nil), &status))
-				return status.Status == "FINISHED"
-			}, patience, retry)
+			server.AwaitJob(t, &status)
 			require.Less(t, status.Loss, 0.15)
 			require.Greater(t, status.Metrics.Accuracy, 0.95)
 			require.Zero(t, status.Updates.Refused)

@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/test/interop"
 )
 
 // The environment of the tests.
@@ -34,32 +34,23 @@ func count(part, whole int) int {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if peertest.Excluded() || !peertest.Required() && os.Getenv(extent) == "" {
-			return m.Run() // every test logs why it skips
-		}
-		status, err := 0, inside()
-		if err == nil && os.Getenv(programs) == "" {
-			status, err = runInside()
-		} else if err == nil {
-			return m.Run()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "faults:", err)
-			return 1
-		}
-		return status
-	}())
+	if peertest.Excluded() || (!peertest.Required() && os.Getenv(extent) == "") {
+		os.Exit(m.Run()) // every test logs why it skips
+	}
+	os.Exit(interop.Namespaces{
+		Variable: programs, Reason: "mounting file systems takes root, and the gate needs it", Build: build, Prepare: prepare,
+	}.Main(m))
 }
 
-// inside prepares the namespaces if this process runs in them.
-func inside() error {
-	if os.Getenv(programs) == "" {
-		if os.Geteuid() != 0 {
-			return errors.New("mounting file systems takes root, and the gate needs it")
-		}
-		return nil
+// build builds the commands into a folder that gets the data as well.
+func build(folder string) error {
+	if err := os.Mkdir(filepath.Join(folder, "data"), 0o700); err != nil {
+		return err
 	}
+	return errors.Join(buildCommands(folder), buildStepped(folder))
+}
+
+func prepare() error {
 	if err := syscall.Mount("faults", dataRoot(), "tmpfs", 0, "size=4g,mode=0700"); err != nil {
 		return fmt.Errorf("mount a file system for the data folders: %w", err)
 	}
@@ -81,36 +72,6 @@ func prepareNetwork() error {
 	}
 	_, err := net.InterfaceByName("wlan0")
 	return err
-}
-
-// runInside builds the commands and runs the tests in namespaces of their own.
-func runInside() (status int, err error) {
-	folder, err := os.MkdirTemp("", "faults")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(folder)
-	if err := os.Mkdir(filepath.Join(folder, "data"), 0o700); err != nil {
-		return 0, err
-	}
-	if err := buildCommands(folder); err != nil {
-		return 0, err
-	}
-	if err := buildStepped(folder); err != nil {
-		return 0, err
-	}
-	runtime.LockOSThread() // the end of this thread would end the tests
-	tests := exec.Command(os.Args[0], os.Args[1:]...)
-	tests.Env = append(os.Environ(), programs+"="+folder)
-	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
-	tests.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	var failed *exec.ExitError
-	if err := tests.Run(); errors.As(err, &failed) {
-		return max(failed.ExitCode(), 1), nil
-	} else if err != nil {
-		return 0, fmt.Errorf("run the tests in namespaces of their own: %w", err)
-	}
-	return 0, nil
 }
 
 // needsFaults skips a test where the matrix does not run.

@@ -3,7 +3,6 @@
 package images
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/test/interop"
 )
 
 const (
@@ -25,53 +25,17 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if !peertest.Required() {
-			return m.Run() // every test logs why it skips
-		}
-		status, err := 0, error(nil)
-		if os.Getenv(scratchVariable) == "" {
-			status, err = runInside()
-		} else if err = prepare(); err == nil {
-			return m.Run()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "images:", err)
-			return 1
-		}
-		return status
-	}())
-}
-
-// runInside builds the images and runs the tests in namespaces of their own.
-func runInside() (status int, err error) {
-	if os.Geteuid() != 0 {
-		return 0, errors.New("containers and mounts take root, and the gate needs them")
+	if !peertest.Required() {
+		os.Exit(m.Run()) // every test logs why it skips
 	}
-	scratch, err := os.MkdirTemp("", "images")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	if err := provide(filepath.Join(scratch, "images")); err != nil {
-		return 0, err
-	}
-	runtime.LockOSThread() // the end of this thread would end the tests
-	tests := exec.Command(os.Args[0], os.Args[1:]...)
-	tests.Env = append(os.Environ(), scratchVariable+"="+scratch)
-	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
-	tests.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	var failed *exec.ExitError
-	if err := tests.Run(); errors.As(err, &failed) {
-		return max(failed.ExitCode(), 1), nil
-	} else if err != nil {
-		return 0, fmt.Errorf("run the tests in namespaces of their own: %w", err)
-	}
-	return 0, nil
+	os.Exit(interop.Namespaces{
+		Variable: scratchVariable, Reason: "containers and mounts take root, and the gate needs them", Build: provide, Prepare: prepare,
+	}.Main(m))
 }
 
 // provide puts the images into a folder: those that are built already, or new ones.
-func provide(folder string) error {
+func provide(scratch string) error {
+	folder := filepath.Join(scratch, "images")
 	if built := os.Getenv(builtVariable); built != "" {
 		return os.Symlink(built, folder)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/test/interop"
 )
 
 // The number of messages of each combination: that of the acceptance, and a
@@ -243,7 +244,7 @@ func (r *rig) toggleErrors() {
 
 func (r *rig) switchErrors(on bool) {
 	r.t.Helper()
-	status, text := ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID,
+	status, text := interop.Ask(r.t, http.MethodPatch, r.server.URL+"/channels/"+channelID,
 		fmt.Appendf(nil, `{"errorTopicEnabled": %t}`, on))
 	require.Equal(r.t, http.StatusOK, status, text)
 }

@@ -82,9 +82,9 @@ func TestAnnotator_writesEntitiesToAnNGSILDBrokerThroughKills(t *testing.T) {
 		"status": map[string]any{"isStopped": false},
 	})
 	require.NoError(t, err)
-	status, text := ask(t, http.MethodPost, server.URL+"/channels", body)
+	status, text := interop.Ask(t, http.MethodPost, server.URL+"/channels", body)
 	require.Equal(t, http.StatusOK, status, text)
-	_, text = ask(t, http.MethodGet, server.URL+"/channels/entities?all", nil)
+	_, text = interop.Ask(t, http.MethodGet, server.URL+"/channels/entities?all", nil)
 	require.Contains(t, text, `"ngsildSettings"`)
 	require.NotContains(t, text, "secret-password")
 

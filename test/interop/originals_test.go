@@ -52,7 +52,7 @@ func TestAnnotator_mapsTheSampleOfTheOriginal(t *testing.T) {
 	failures.subscribe(t, topics["errorTopicSettings"])
 	body, err := json.Marshal(channel)
 	require.NoError(t, err)
-	status, text := ask(t, http.MethodPost, server.URL+"/channels", body)
+	status, text := interop.Ask(t, http.MethodPost, server.URL+"/channels", body)
 	require.Equal(t, http.StatusOK, status, text)
 
 	_, err = connect(t, broker, "input").Publish(t.Context(),

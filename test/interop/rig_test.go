@@ -1,11 +1,9 @@
 package interop_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -132,23 +130,9 @@ func (r *rig) create(server *interop.Server) {
 		"status": map[string]any{"isStopped": false},
 	})
 	require.NoError(r.t, err)
-	status, text := ask(r.t, http.MethodPost, server.URL+"/channels", body)
+	status, text := interop.Ask(r.t, http.MethodPost, server.URL+"/channels", body)
 	require.Equal(r.t, http.StatusOK, status, text)
 	require.False(r.t, stopped(r.t, server, channelID))
-}
-
-// ask sends a request, with a body in JSON if there is one.
-func ask(t *testing.T, method, url string, body []byte) (status int, text string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	read, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(read)
 }
 
 // report takes account of a message from the error topic.
@@ -194,7 +178,7 @@ func (r *rig) logged(instance string) int {
 // counter reads one of the channel's metrics.
 func (r *rig) counter(server *interop.Server, name string) int {
 	r.t.Helper()
-	status, text := ask(r.t, http.MethodGet, server.URL+"/metrics", nil)
+	status, text := interop.Ask(r.t, http.MethodGet, server.URL+"/metrics", nil)
 	require.Equal(r.t, http.StatusOK, status)
 	prefix := fmt.Sprintf("annotator_%s{channel=%q} ", name, channelID)
 	for line := range strings.Lines(text) {

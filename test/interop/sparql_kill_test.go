@@ -60,7 +60,7 @@ func storeThroughKills(t *testing.T, store *store, protocol string, durable bool
 		"status": map[string]any{"isStopped": false},
 	})
 	require.NoError(t, err)
-	status, text := ask(t, http.MethodPost, server.URL+"/channels", body)
+	status, text := interop.Ask(t, http.MethodPost, server.URL+"/channels", body)
 	require.Equal(t, http.StatusOK, status, text)
 
 	// The text has what must be escaped in an update.

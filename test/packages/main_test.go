@@ -4,7 +4,6 @@ package packages
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iotenablers/enablers/internal/peertest"
+	"github.com/iotenablers/enablers/test/interop"
 )
 
 // scratchVariable names the folder with the packages, inside the namespaces.
@@ -28,52 +28,23 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		if !peertest.Required() {
-			return m.Run() // every test logs why it skips
-		}
-		status, err := 0, error(nil)
-		if os.Getenv(scratchVariable) == "" {
-			status, err = runInside()
-		} else if err = prepare(); err == nil {
-			return m.Run()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "packages:", err)
-			return 1
-		}
-		return status
-	}())
+	if !peertest.Required() {
+		os.Exit(m.Run()) // every test logs why it skips
+	}
+	os.Exit(interop.Namespaces{
+		Variable: scratchVariable, Reason: "dpkg and mounts take root, and the gate needs them", Build: build, Prepare: prepare,
+	}.Main(m))
 }
 
-// runInside builds the packages and runs the tests in namespaces of their own.
-func runInside() (status int, err error) {
-	if os.Geteuid() != 0 {
-		return 0, errors.New("dpkg and mounts take root, and the gate needs them")
+// build builds the packages.
+func build(scratch string) error {
+	script := exec.Command("../../deploy/packages/build.sh", filepath.Join(scratch, "packages"), "linux/"+runtime.GOARCH)
+	script.Env = append(os.Environ(), "VERSION="+version)
+	script.Stdout, script.Stderr = os.Stdout, os.Stderr
+	if err := script.Run(); err != nil {
+		return fmt.Errorf("%s: %w", script, err)
 	}
-	scratch, err := os.MkdirTemp("", "packages")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	build := exec.Command("../../deploy/packages/build.sh", filepath.Join(scratch, "packages"), "linux/"+runtime.GOARCH)
-	build.Env = append(os.Environ(), "VERSION="+version)
-	build.Stdout, build.Stderr = os.Stdout, os.Stderr
-	if err := build.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w", build, err)
-	}
-	runtime.LockOSThread() // the end of this thread would end the tests
-	tests := exec.Command(os.Args[0], os.Args[1:]...)
-	tests.Env = append(os.Environ(), scratchVariable+"="+scratch)
-	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
-	tests.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
-	var failed *exec.ExitError
-	if err := tests.Run(); errors.As(err, &failed) {
-		return max(failed.ExitCode(), 1), nil
-	} else if err != nil {
-		return 0, fmt.Errorf("run the tests in namespaces of their own: %w", err)
-	}
-	return 0, nil
+	return nil
 }
 
 // machine is the folder with the root that is thrown away: this machine's, whose changes are
