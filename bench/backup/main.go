@@ -123,7 +123,7 @@ func (s settings) measure(ctx context.Context, folder string) error {
 		if err != nil {
 			return err
 		}
-		size, err := sizeOf(to)
+		size, err := folderSize(to)
 		if err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func command(ctx context.Context, folder, name, data, place string) (time.Durati
 	return time.Since(began), nil
 }
 
-// sizeOf returns how many MiB the files of a folder have.
-func sizeOf(dir string) (mebibytes float64, err error) {
+// folderSize returns how many MiB the files of a folder have.
+func folderSize(dir string) (mebibytes float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

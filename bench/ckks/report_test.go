@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
+func newTrial(side string, round int, seconds float64, megabytes int64) *trial {
 	return &trial{Side: side, Round: round, Load: 2, measure: measure{Seconds: seconds, CPU: 2 * seconds,
 		Peak: megabytes * 1e6, Size: 5e6}, Error: 2e-9 * float64(1+round)}
 }
@@ -18,11 +18,11 @@ func trialOf(side string, round int, seconds float64, megabytes int64) *trial {
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Clients: 8, Ciphertexts: 245, Trials: []*trial{
-		trialOf(ours, 0, 1, 100), trialOf(collected, 0, 4, 1000), trialOf(folded, 0, 2, 300),
-		trialOf(ours, 1, 3, 120), trialOf(collected, 1, 6, 1000), trialOf(folded, 1, 2, 300),
+		newTrial(ours, 0, 1, 100), newTrial(collected, 0, 4, 1000), newTrial(folded, 0, 2, 300),
+		newTrial(ours, 1, 3, 120), newTrial(collected, 1, 6, 1000), newTrial(folded, 1, 2, 300),
 	}}
 	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Clients: 8, Ciphertexts: 245,
-		Trials: []*trial{trialOf(ours, 0, 2, 110), trialOf(collected, 0, 10, 1000), trialOf(folded, 0, 1, 300)}}
+		Trials: []*trial{newTrial(ours, 0, 2, 110), newTrial(collected, 0, 10, 1000), newTrial(folded, 0, 1, 300)}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))
 	records, err := filepath.Glob(filepath.Join(dir, "results", "*.json"))

@@ -132,8 +132,8 @@ func startLoad(ctx context.Context, folder, target string, clients int, size int
 		fmt.Sprint(size), fmt.Sprintf("-still=%t", still))
 }
 
-// tallyOf ends a load and returns what its clients have seen.
-func tallyOf(p *rig.Process) (tally, error) {
+// readTally ends a load and returns what its clients have seen.
+func readTally(p *rig.Process) (tally, error) {
 	last, err := p.Stop()
 	if err != nil {
 		return tally{}, err

@@ -42,7 +42,7 @@ func (n network) tensors() []tensor.Tensor {
 		singles(n.outerBias, 1)}
 }
 
-func networkOf(model []tensor.Tensor) network {
+func buildNetwork(model []tensor.Tensor) network {
 	return network{model[0].Float64s(), model[1].Float64s(), model[2].Float64s(), model[3].Float64s()}
 }
 
@@ -122,7 +122,7 @@ func (c *compressing) Fit(_ context.Context, ins flower.FitIns) (*flower.FitRes,
 	if err != nil {
 		return nil, err
 	}
-	n := networkOf(sent)
+	n := buildNetwork(sent)
 	for range 5 {
 		n.descend(c.party.Train, 0.1)
 	}
@@ -140,7 +140,7 @@ func (c *compressing) Evaluate(_ context.Context, ins flower.EvaluateIns) (*flow
 	if err != nil {
 		return nil, err
 	}
-	loss, accuracy := networkOf(sent).measure(c.party.Test)
+	loss, accuracy := buildNetwork(sent).measure(c.party.Test)
 	return &flower.EvaluateRes{Loss: float32(loss), NumExamples: int64(len(c.party.Test)),
 		Metrics: flower.Config{"accuracy": accuracy}}, nil
 }

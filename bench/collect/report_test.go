@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
+func newTrial(name string, trial int, seconds float64, peak int64) *roundsTrial {
 	return &roundsTrial{
 		Contender: name, Trial: trial, training: training{Clients: 8, In: inPython, Bytes: 10e6, Rounds: 3},
 		Seconds: []float64{seconds, seconds}, CPU: 0.3, ClientsCPU: 1.2, Peak: peak,
@@ -20,8 +20,8 @@ func trialOf(name string, trial int, seconds float64, peak int64) *roundsTrial {
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Cores: 2, Rounds: []*roundsTrial{
-		trialOf(ours, 0, 0.5, 100e6), trialOf(theirs, 0, 2, 500e6), trialOf(theirs, 1, 4, 600e6), trialOf(ours, 1, 1, 120e6),
-		trialOf(least, 0, 0.4, 50e6), trialOf(least, 1, 0.4, 50e6),
+		newTrial(ours, 0, 0.5, 100e6), newTrial(theirs, 0, 2, 500e6), newTrial(theirs, 1, 4, 600e6), newTrial(ours, 1, 1, 120e6),
+		newTrial(least, 0, 0.4, 50e6), newTrial(least, 1, 0.4, 50e6),
 	}}
 	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Streams: []*streamsTrial{
 		{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},

@@ -160,7 +160,7 @@ func (b *bench) goClients(ctx context.Context, folder, target string, size train
 func tallied(loads []*rig.Process, size training) ([]float64, error) {
 	var seen tally
 	for _, p := range loads {
-		one, err := tallyOf(p)
+		one, err := readTally(p)
 		if err != nil {
 			return nil, err
 		}

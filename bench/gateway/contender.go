@@ -113,7 +113,7 @@ func nginx(s setting, listen string) ([]string, error) {
 		"server { listen %s; keepalive_requests 1000000;\n", s.backend, listen)
 	for i := range s.routes {
 		fmt.Fprintf(&b, "location ~ \"^%s$\" { proxy_pass http://service; proxy_http_version 1.1; "+
-			"proxy_set_header Connection \"\"; }\n", pathOf(i, "[^/]+"))
+			"proxy_set_header Connection \"\"; }\n", routePath(i, "[^/]+"))
 	}
 	b.WriteString("}\n")
 	return nginxWith(s, b.String())
@@ -142,7 +142,7 @@ func caddyfile(program string) func(setting, string) ([]string, error) {
 		var b strings.Builder
 		fmt.Fprintf(&b, "{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n\tlog {\n\t\tlevel ERROR\n\t}\n}\nhttp://%s {\n", listen)
 		for i := range s.routes {
-			fmt.Fprintf(&b, "\t@r%d path %s\n\treverse_proxy @r%d %s\n", i, pathOf(i, "*"), i, s.backend)
+			fmt.Fprintf(&b, "\t@r%d path %s\n\treverse_proxy @r%d %s\n", i, routePath(i, "*"), i, s.backend)
 		}
 		b.WriteString("}\n")
 		file := filepath.Join(s.folder, "Caddyfile")
@@ -168,7 +168,7 @@ func (c contender) start(ctx context.Context, s setting) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, rig.Patience)
 	defer cancel()
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+pathOf(0, "1"), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+routePath(0, "1"), nil)
 		if err != nil {
 			p.End()
 			return nil, err

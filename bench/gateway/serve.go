@@ -30,7 +30,7 @@ func serve(ctx context.Context, args []string) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	config, err := configOf(*backend, *routes, *discovery)
+	config, err := gatewayConfig(*backend, *routes, *discovery)
 	if err != nil {
 		return err
 	}
@@ -68,13 +68,13 @@ func serve(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// pathOf is the path of a route's template, with something for its parameter.
-func pathOf(route int, parameter string) string {
+// routePath is the path of a route's template, with something for its parameter.
+func routePath(route int, parameter string) string {
 	return fmt.Sprintf("/api/things%d/%s/temperature", route, parameter)
 }
 
-// configOf is one service with a number of routes, as the converter of API definitions makes them.
-func configOf(backend string, routes int, discovery string) (entity.Config, error) {
+// gatewayConfig is one service with a number of routes, as the converter of API definitions makes them.
+func gatewayConfig(backend string, routes int, discovery string) (entity.Config, error) {
 	address, err := url.Parse(backend)
 	if err != nil {
 		return entity.Config{}, err
@@ -88,7 +88,7 @@ func configOf(backend string, routes int, discovery string) (entity.Config, erro
 	for i := range routes {
 		config.Routes = append(config.Routes, entity.Route{Name: fmt.Sprintf("r%d", i), Methods: []string{"GET"},
 			StripPath: &keep,
-			Paths:     []string{"~" + pathOf(i, "(?<id>[^#?/]+)") + "$"}, Service: &entity.Ref{Name: "bench"}})
+			Paths:     []string{"~" + routePath(i, "(?<id>[^#?/]+)") + "$"}, Service: &entity.Ref{Name: "bench"}})
 	}
 	if discovery != "" {
 		settings, err := json.Marshal(map[string]string{"discovery": discovery, "client_id": "kong", "bearer_only": "yes"})

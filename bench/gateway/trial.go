@@ -77,7 +77,7 @@ func compare(ctx context.Context, s settings, r *record, all []contender, what s
 // examine checks that a contender does what it is measured for.
 func (c *running) examine(ctx context.Context, routes int, token string) error {
 	for _, header := range []string{"", "Bearer " + token, "Bearer " + token[:len(token)-8] + "AAAAAAAA"} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+pathOf(routes/2, "17"), nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+routePath(routes/2, "17"), nil)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (c *running) measure(ctx context.Context, routes, connections int, length t
 	}
 	text, err := exec.CommandContext(ctx, "wrk", "-t1", "-c", strconv.Itoa(connections), "-d",
 		strconv.Itoa(int(length.Seconds()))+"s", "--latency",
-		"-H", "Authorization: Bearer "+token, "http://"+c.address+pathOf(routes/2, "17")).CombinedOutput()
+		"-H", "Authorization: Bearer "+token, "http://"+c.address+routePath(routes/2, "17")).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("wrk: %w: %s", err, text)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/bench/internal/rig"
 )
 
-func trialOf(name string, round int, upload float64) *largeTrial {
+func newTrial(name string, round int, upload float64) *largeTrial {
 	return &largeTrial{
 		Contender: name, Round: round, Bytes: 1e9, MD5: 500, SHA256: 1000, Upload: upload, Peak: 20e6,
 		Download: []float64{10 * upload}, Sendfile: float64(round) - 1,
@@ -23,9 +23,9 @@ func trialOf(name string, round int, upload float64) *largeTrial {
 func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	dir := t.TempDir()
 	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Large: []*largeTrial{
-		trialOf("modelrepo", 0, 100), trialOf("registry", 0, 200), trialOf("modelrepo", 1, 300),
+		newTrial("modelrepo", 0, 100), newTrial("registry", 0, 200), newTrial("modelrepo", 1, 300),
 	}}
-	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Large: []*largeTrial{trialOf("modelrepo", 0, 400)},
+	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Large: []*largeTrial{newTrial("modelrepo", 0, 400)},
 		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))

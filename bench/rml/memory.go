@@ -41,7 +41,7 @@ func memory(ctx context.Context, s settings) error {
 		"|---|---:|---:|---:|---:|---:|---|\n")
 	for _, format := range []string{workload.NDJSON, workload.JSON, workload.XML, workload.CSV} {
 		for _, size := range []int64{s.bytes / 10, s.bytes} {
-			line, err := memoryOf(ctx, r, tool, filepath.Join(scratch, format), format, size)
+			line, err := measureMemory(ctx, r, tool, filepath.Join(scratch, format), format, size)
 			if err != nil {
 				return err
 			}
@@ -52,8 +52,8 @@ func memory(ctx context.Context, s settings) error {
 	return os.WriteFile(filepath.Join(s.out, "MEMORY.md"), []byte(b.String()), 0o644)
 }
 
-// memoryOf maps one input and returns its row of the table.
-func memoryOf(ctx context.Context, r runner, tool, dir, format string, size int64) (string, error) {
+// measureMemory maps one input and returns its row of the table.
+func measureMemory(ctx context.Context, r runner, tool, dir, format string, size int64) (string, error) {
 	mapping, source, rows := workload.Stream(format, size)
 	c := workload.Case{Name: format, Sources: []workload.Source{source}, Mapping: mapping}
 	if err := c.WriteTo(dir); err != nil {

@@ -83,7 +83,7 @@ func annotatorTrial(t *testing.T, servers, channels int) {
 	rate := counted.read().minus(began).over(span.Seconds())
 	cpu = processorTime() - cpu
 
-	record, claim, instance := sizeOf(t, store, "channels/"), sizeOf(t, store, "claims/"), sizeOf(t, store, "instances/")
+	record, claim, instance := storedSize(t, store, "channels/"), storedSize(t, store, "claims/"), storedSize(t, store, "instances/")
 	documents, bytes := annotatorFormula(servers, channels, record, claim, instance)
 	require.InEpsilon(t, float64(servers)*6/annotatorLease.Seconds(), rate.writes, 0.05)
 	require.InEpsilon(t, documents, rate.documents, 0.1)
@@ -103,8 +103,8 @@ func annotatorFormula(servers, channels int, record, claim, instance float64) (d
 	return s * ((watch+look)*s + 2*look*c), s * ((watch+look)*s*instance + look*c*(record+claim))
 }
 
-// sizeOf returns the mean size of the documents below a prefix.
-func sizeOf(t *testing.T, store storage.Documents, prefix string) float64 {
+// storedSize returns the mean size of the documents below a prefix.
+func storedSize(t *testing.T, store storage.Documents, prefix string) float64 {
 	bytes, n := 0, 0
 	for document, err := range storage.All(t.Context(), store, prefix) {
 		require.NoError(t, err)

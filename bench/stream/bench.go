@@ -185,7 +185,7 @@ func (b *bench) trialMQTT(ctx context.Context, broker *broker, c contender, t *t
 	if err := audit(c, ledger, t); err != nil {
 		return err
 	}
-	t.pace, err = paceOf(watched, int64(t.Messages))
+	t.pace, err = measurePace(watched, int64(t.Messages))
 	return err
 }
 
@@ -271,6 +271,6 @@ func (b *bench) trialKafka(ctx context.Context, k *cluster, broker *broker, c co
 	if err := audit(c, ledger, t); err != nil {
 		return err
 	}
-	t.pace, err = paceOf(watched, int64(t.Messages))
+	t.pace, err = measurePace(watched, int64(t.Messages))
 	return err
 }

@@ -72,9 +72,9 @@ const (
 	countTo   = 0.97
 )
 
-// paceOf works out the pace. What the counter counts besides messages (marks
+// measurePace works out the pace. What the counter counts besides messages (marks
 // of transactions) is left out in proportion.
-func paceOf(all []reading, total int64) (pace, error) {
+func measurePace(all []reading, total int64) (pace, error) {
 	if len(all) == 0 {
 		return pace{}, errors.New("the run was not watched")
 	}

@@ -19,7 +19,7 @@ func TestPaceOf_countsTheMiddleOnly(t *testing.T) {
 		}
 		all = append(all, reading{at: at, done: int64(10 * i), subject: time.Duration(i) * 20 * time.Microsecond})
 	}
-	p, err := paceOf(all, 1000)
+	p, err := measurePace(all, 1000)
 	require.NoError(t, err)
 	require.InDelta(t, 10_000, p.Rate, 1)
 	require.InDelta(t, 2, p.CPU, 0.001)
@@ -31,13 +31,13 @@ func TestPaceOf_excludesTransactionMarkers(t *testing.T) {
 	for i := range 101 {
 		all = append(all, reading{at: begin.Add(time.Duration(i) * time.Millisecond), done: int64(20 * i)})
 	}
-	p, err := paceOf(all, 1000)
+	p, err := measurePace(all, 1000)
 	require.NoError(t, err)
 	require.InDelta(t, 10_000, p.Rate, 1)
 }
 
 func TestPaceOf_refusesASampleThatIsTooShort(t *testing.T) {
-	_, err := paceOf([]reading{{at: time.Now(), done: 100}}, 100)
+	_, err := measurePace([]reading{{at: time.Now(), done: 100}}, 100)
 	require.ErrorContains(t, err, "too short")
 }
 

@@ -52,7 +52,7 @@ func NewAttempts() *Attempts {
 // Wait returns how long a caller at the remote address, host:port, has to wait before the
 // credential is checked; zero or less means not at all.
 func (a *Attempts) Wait(remote, credential string) time.Duration {
-	sum := digestOf(credential)
+	sum := digestCredential(credential)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	element, ok := a.known[clientaddr.OfRemote(remote)]
@@ -79,7 +79,7 @@ func (a *Attempts) Failed(remote string) {
 
 // Succeeded remembers a valid credential of the remote address.
 func (a *Attempts) Succeeded(remote, credential string) {
-	sum := digestOf(credential)
+	sum := digestCredential(credential)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.seenLocked(clientaddr.OfRemote(remote))

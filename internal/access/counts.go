@@ -26,8 +26,8 @@ func (o outcome) String() string {
 	return [outcomes]string{"granted", "anonymous", "invalid", "forbidden", "slowed", "unavailable"}[o]
 }
 
-// outcomeOf returns the outcome that an error of Admit stands for.
-func outcomeOf(err error) outcome {
+// classifyOutcome returns the outcome that an error of Admit stands for.
+func classifyOutcome(err error) outcome {
 	var wait *SlowedError
 	var role *RoleError
 	switch {

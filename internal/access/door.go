@@ -162,7 +162,7 @@ func (d *Door) identifyToken(ctx context.Context, c Credentials) (Identity, erro
 
 // lookUp returns the identity behind a token, whatever the address.
 func (d *Door) lookUp(ctx context.Context, token string) (Identity, error) {
-	sum := digestOf(token)
+	sum := digestCredential(token)
 	if identity, ok := d.config.Self.find(sum); ok {
 		return identity, nil
 	}
@@ -213,7 +213,7 @@ func (d *Door) judge(identity Identity, err error, address string, role httpapi.
 	if err == nil && !identity.Role.Includes(role) {
 		err = &RoleError{identity, role}
 	}
-	outcome := outcomeOf(err)
+	outcome := classifyOutcome(err)
 	d.counts.add(outcome)
 	if outcome != granted && outcome != anonymous {
 		d.config.Logger.Debug("access refused", "address", address, "outcome", outcome.String(), "error", err)

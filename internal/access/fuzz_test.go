@@ -23,7 +23,7 @@ func FuzzParseTokens(f *testing.F) {
 			if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 				continue
 			}
-			identity, ok := known[digestOf(fields[2])]
+			identity, ok := known[digestCredential(fields[2])]
 			require.True(t, ok)
 			require.Equal(t, Identity{fields[0], identity.Role}, identity)
 		}

@@ -83,7 +83,7 @@ func (s *memory) Begin(_ context.Context, owner string, value []byte) (string, e
 	case all.total >= mostSessions:
 		delete(s.known, all.oldest)
 	}
-	s.known[digestOf(secret)] = &kept{owner: owner, ends: s.clock().Add(SessionTime), turn: make(chan struct{}, 1), value: value}
+	s.known[digestCredential(secret)] = &kept{owner: owner, ends: s.clock().Add(SessionTime), turn: make(chan struct{}, 1), value: value}
 	return secret, nil
 }
 
@@ -113,7 +113,7 @@ func (s *memory) Find(_ context.Context, secret string) ([]byte, error) {
 }
 
 func (s *memory) findLocked(secret string) *kept {
-	one := s.known[digestOf(secret)]
+	one := s.known[digestCredential(secret)]
 	if one == nil || !s.clock().Before(one.ends) {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s *memory) Update(ctx context.Context, secret string, change func(value []
 func (s *memory) End(_ context.Context, secret string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.known, digestOf(secret))
+	delete(s.known, digestCredential(secret))
 	return nil
 }
 

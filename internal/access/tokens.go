@@ -36,7 +36,7 @@ const (
 // about other credentials.
 type digest [sha256.Size]byte
 
-func digestOf(credential string) digest { return sha256.Sum256([]byte(credential)) }
+func digestCredential(credential string) digest { return sha256.Sum256([]byte(credential)) }
 
 // TokenFile has the tokens of a file. It is made with [OpenTokens], [NewToken] or [NewTokenFrom],
 // and is safe for concurrent use. The file of OpenTokens is read again when it has changed. A file without
@@ -92,7 +92,7 @@ func OpenTokens(ctx context.Context, name string, log *slog.Logger) (*TokenFile,
 
 // NewToken returns one token that is in no file.
 func NewToken(identity Identity, token string) *TokenFile {
-	return &TokenFile{known: map[digest]Identity{digestOf(token): identity}}
+	return &TokenFile{known: map[digest]Identity{digestCredential(token): identity}}
 }
 
 // NewTokenFrom returns one token, which [TokenFile.Reload] replaces by what read returns then.
@@ -180,7 +180,7 @@ func (f *TokenFile) Reload(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("reload token: %w", err)
 		}
-		f.known = map[digest]Identity{digestOf(token): f.identity}
+		f.known = map[digest]Identity{digestCredential(token): f.identity}
 		return nil
 	}
 	version, err := f.stat()
@@ -238,7 +238,7 @@ func parseTokens(name string, text []byte) (map[digest]Identity, error) {
 		case len(known) == mostTokens:
 			return nil, wrong("more than %d tokens", mostTokens)
 		}
-		sum := digestOf(fields[2])
+		sum := digestCredential(fields[2])
 		if other, ok := known[sum]; ok {
 			return nil, wrong("the token is that of line %d too", names[other.Name])
 		}

@@ -37,7 +37,7 @@ func checkCalls(t *tree) []finding {
 			for node := range ast.Preorder(f.syntax) {
 				switch node := node.(type) {
 				case *ast.SelectorExpr:
-					name := packageOf(p, node.X) + "." + node.Sel.Name
+					name := importedPackage(p, node.X) + "." + node.Sel.Name
 					if slices.Contains(loud(), name) {
 						found = append(found, finding{t.at(node.Pos()), "a library must not use " + name})
 					}

@@ -108,7 +108,7 @@ func TestRules_documentsUseTheWordsOfTheProject(t *testing.T) {
 		}
 		read++
 		for number, line := range strings.Split(string(text), "\n") {
-			require.Empty(t, idiomsOf(line), "%s:%d", path, number+1)
+			require.Empty(t, findIdioms(line), "%s:%d", path, number+1)
 		}
 		return nil
 	})

@@ -41,7 +41,7 @@ type parameter struct {
 	kind string // the type as written, such as "*Options" or "...Option"
 }
 
-func parametersOf(function *ast.FuncDecl) []parameter {
+func listParameters(function *ast.FuncDecl) []parameter {
 	var list []parameter
 	for _, field := range function.Type.Params.List {
 		names := field.Names
@@ -100,7 +100,7 @@ func checkConstructors(t *tree) []finding {
 			report := func(format string, args ...any) {
 				found = append(found, finding{t.at(function.Pos()), name + fmt.Sprintf(format, args...)})
 			}
-			list := parametersOf(function)
+			list := listParameters(function)
 			for _, one := range list {
 				switch {
 				case strings.HasPrefix(one.kind, "...") && (strings.HasSuffix(one.kind, "Option") || one.kind == "...func"):
@@ -131,7 +131,7 @@ func checkHandlers(t *tree) []finding {
 			if results == nil || len(results.List) == 0 || written(results.List[0].Type) != "http.Handler" {
 				continue
 			}
-			name, list := function.Name.Name, parametersOf(function)
+			name, list := function.Name.Name, listParameters(function)
 			last := ""
 			if len(list) > 0 {
 				last = list[len(list)-1].kind
@@ -159,7 +159,7 @@ func checkReadiness(t *tree) []finding {
 			continue
 		}
 		for function := range functions(p) {
-			for _, one := range parametersOf(function) {
+			for _, one := range listParameters(function) {
 				if strings.EqualFold(strings.TrimPrefix(strings.ToLower(one.name), "on"), "ready") && one.kind == "func" {
 					found = append(found, finding{t.at(function.Pos()), function.Name.Name + " calls a function when it is ready"})
 				}

@@ -16,8 +16,8 @@ import (
 // backticked matches what stands between backticks.
 var backticked = regexp.MustCompile("`([^`]+)`")
 
-// stagesOf returns the stages of a script of the gate.
-func stagesOf(t *testing.T, script string) []string {
+// readStages returns the stages of a script of the gate.
+func readStages(t *testing.T, script string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(moduleRoot, ".ci", script))
 	require.NoError(t, err)
@@ -62,13 +62,13 @@ func TestRules_gateIsDocumentedByStage(t *testing.T) {
 			run = append(run, names(row[0])...)
 		}
 	}
-	require.ElementsMatch(t, stagesOf(t, "run"), run)
-	require.ElementsMatch(t, stagesOf(t, "full"), full)
+	require.ElementsMatch(t, readStages(t, "run"), run)
+	require.ElementsMatch(t, readStages(t, "full"), full)
 }
 
 // A row that names a path that has moved would let a change pass unseen.
 func TestRules_changesTouchStagesThatExist(t *testing.T) {
-	stages := stagesOf(t, "full")
+	stages := readStages(t, "full")
 	rows := tableRows(t, "### What a change touches")
 	require.NotEmpty(t, rows)
 	var patterns []string

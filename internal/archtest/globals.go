@@ -109,7 +109,7 @@ func table(p *pkg, value ast.Expr) bool {
 	switch value := value.(type) {
 	case *ast.CompositeLit:
 		selector, ok := value.Type.(*ast.SelectorExpr)
-		return !ok || !slices.Contains([]string{"sync", "sync/atomic"}, packageOf(p, selector.X))
+		return !ok || !slices.Contains([]string{"sync", "sync/atomic"}, importedPackage(p, selector.X))
 	case *ast.CallExpr:
 		switch function := value.Fun.(type) {
 		case *ast.ArrayType, *ast.FuncLit, *ast.MapType:
@@ -141,7 +141,7 @@ func called(p *pkg, call *ast.CallExpr) string {
 	if !ok {
 		return ""
 	}
-	if from := packageOf(p, selector.X); from != "" {
+	if from := importedPackage(p, selector.X); from != "" {
 		return from + "." + selector.Sel.Name
 	}
 	if before, ok := selector.X.(*ast.CallExpr); ok {
@@ -150,9 +150,9 @@ func called(p *pkg, call *ast.CallExpr) string {
 	return ""
 }
 
-// packageOf returns the import path that an expression names; empty if it does
+// importedPackage returns the import path that an expression names; empty if it does
 // not name a package.
-func packageOf(p *pkg, expr ast.Expr) string {
+func importedPackage(p *pkg, expr ast.Expr) string {
 	ident, ok := expr.(*ast.Ident)
 	if !ok {
 		return ""

@@ -12,7 +12,7 @@ func unusedGrants(t *tree) []finding {
 		var imports []string
 		packages := 0
 		for _, p := range t.packages {
-			if holds, ok := roomOf(p.dir); !ok || holds.dir != row.dir {
+			if holds, ok := findRoom(p.dir); !ok || holds.dir != row.dir {
 				continue
 			}
 			packages++
@@ -27,7 +27,7 @@ func unusedGrants(t *tree) []finding {
 			continue
 		}
 		for _, pattern := range row.imports {
-			if !anyOf(imports, func(importPath string) bool {
+			if !holdsAny(imports, func(importPath string) bool {
 				dir, own := t.own(importPath)
 				return own && matches(pattern, dir)
 			}) {
@@ -35,7 +35,7 @@ func unusedGrants(t *tree) []finding {
 			}
 		}
 		for _, module := range row.modules {
-			if !anyOf(imports, func(importPath string) bool { return under([]string{module}, importPath) }) {
+			if !holdsAny(imports, func(importPath string) bool { return under([]string{module}, importPath) }) {
 				found = append(found, finding{row.dir, fmt.Sprintf("nothing imports %s", module)})
 			}
 		}
@@ -43,7 +43,7 @@ func unusedGrants(t *tree) []finding {
 	return found
 }
 
-func anyOf(imports []string, holds func(string) bool) bool {
+func holdsAny(imports []string, holds func(string) bool) bool {
 	for _, importPath := range imports {
 		if holds(importPath) {
 			return true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// roomOf returns the row of the import table that holds for a folder.
-func roomOf(dir string) (room, bool) {
+// findRoom returns the row of the import table that holds for a folder.
+func findRoom(dir string) (room, bool) {
 	var best room
 	found := false
 	for _, row := range importTable() {
@@ -37,7 +37,7 @@ func under(prefixes []string, importPath string) bool {
 func checkImports(t *tree) []finding {
 	var found []finding
 	for _, p := range t.packages {
-		row, ok := roomOf(p.dir)
+		row, ok := findRoom(p.dir)
 		if !ok {
 			found = append(found, finding{p.dir, "the package has no row in the import table"})
 			continue
@@ -57,8 +57,8 @@ func checkImports(t *tree) []finding {
 	return found
 }
 
-// featureOf returns the building block that a folder belongs to.
-func featureOf(dir string) string {
+// featureName returns the building block that a folder belongs to.
+func featureName(dir string) string {
 	for _, feature := range features() {
 		if matches(feature+"/...", dir) {
 			return feature
@@ -70,14 +70,14 @@ func featureOf(dir string) string {
 func checkFeatures(t *tree) []finding {
 	var found []finding
 	for _, p := range t.packages {
-		home := featureOf(p.dir)
+		home := featureName(p.dir)
 		if home == "" {
 			continue
 		}
 		for _, f := range p.files {
 			for importPath, pos := range f.imports {
 				dir, own := t.own(importPath)
-				if other := featureOf(dir); own && other != "" && other != home {
+				if other := featureName(dir); own && other != "" && other != home {
 					found = append(found, finding{t.at(pos), fmt.Sprintf("%s imports %s of another building block", p.dir, dir)})
 				}
 			}
@@ -89,7 +89,7 @@ func checkFeatures(t *tree) []finding {
 func checkTestImports(t *tree) []finding {
 	var found []finding
 	for _, p := range t.packages {
-		row, _ := roomOf(p.dir)
+		row, _ := findRoom(p.dir)
 		allowed := append(testModules(), row.modules...)
 		for _, f := range p.files {
 			for importPath, pos := range f.imports {

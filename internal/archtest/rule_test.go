@@ -103,8 +103,8 @@ func testName(name, want string) fault {
 		"storage/fault_test.go:3: "+name+": "+want)
 }
 
-// manyFilesOf returns empty files of a package.
-func manyFilesOf(name string, count int) map[string]string {
+// filesNamed returns empty files of a package.
+func filesNamed(name string, count int) map[string]string {
 	files := map[string]string{}
 	for i := range count {
 		files[fmt.Sprintf("%s/file%d.go", name, i)] = "package " + name + "\n"
@@ -112,8 +112,8 @@ func manyFilesOf(name string, count int) map[string]string {
 	return files
 }
 
-// methodsOf returns methods of a type.
-func methodsOf(name string, count int) string {
+// methodsNamed returns methods of a type.
+func methodsNamed(name string, count int) string {
 	var text strings.Builder
 	for i := range count {
 		fmt.Fprintf(&text, "func (%s) method%d() {}\n", name, i)
@@ -173,8 +173,8 @@ func faults() []fault {
 		one("readiness", library, "package storage\n\n// Sub is one.\ntype Sub struct {\n\tOnReady func()\n}\n",
 			"storage/fault.go:5: Sub.OnReady is called when something is ready"),
 		one("line-length", library, "package storage\n\n// "+strings.Repeat("ö", 138)+"\n", "storage/fault.go:3: 141 columns, 140 at most"),
-		{rule: "folder-size", files: manyFilesOf("storage", 36), want: "storage: 37 Go files besides tests; more than 35 need a reason"},
-		one("type-size", library, "package storage\n\n"+methodsOf("memory", 35),
+		{rule: "folder-size", files: filesNamed("storage", 36), want: "storage: 37 Go files besides tests; more than 35 need a reason"},
+		one("type-size", library, "package storage\n\n"+methodsNamed("memory", 35),
 			"storage/doc.go:24: memory has 36 methods; more than 35 need a reason"),
 		testName("TestKeepsAll", "the package declares no KeepsAll"),
 		testName("TestKeeper_Drop", "Keeper has no Drop"),
@@ -349,12 +349,12 @@ func TestMatches_meansFoldersAtOrBelow(t *testing.T) {
 }
 
 func TestRoomOf_returnsTheLongestRow(t *testing.T) {
-	row, ok := roomOf("annotate/rml/internal/xmldoc")
+	row, ok := findRoom("annotate/rml/internal/xmldoc")
 	require.True(t, ok)
 	require.Equal(t, "annotate/rml/internal/xmldoc", row.dir)
-	row, ok = roomOf("annotate/rml/internal/input")
+	row, ok = findRoom("annotate/rml/internal/input")
 	require.True(t, ok)
 	require.Equal(t, "annotate/rml/internal/...", row.dir)
-	_, ok = roomOf("annotate/unplanned")
+	_, ok = findRoom("annotate/unplanned")
 	require.False(t, ok)
 }

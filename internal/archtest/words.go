@@ -59,14 +59,14 @@ func checkWords(t *tree) []finding {
 // spoken reports the idioms of a text that begins at a position.
 func spoken(t *tree, pos token.Pos, text string) []finding {
 	var found []finding
-	for _, at := range idiomsOf(text) {
+	for _, at := range findIdioms(text) {
 		found = append(found, finding{t.at(pos + token.Pos(at[0])), fmt.Sprintf("the words %q", text[at[0]:at[1]])})
 	}
 	return found
 }
 
-// idiomsOf returns where a text has idioms.
-func idiomsOf(text string) [][]int {
+// findIdioms returns where a text has idioms.
+func findIdioms(text string) [][]int {
 	return slices.DeleteFunc(idioms.FindAllStringIndex(text, -1), func(at []int) bool {
 		word := text[at[0]:at[1]]
 		inPath := at[0] > 0 && text[at[0]-1] == '/' && strings.HasPrefix(text[at[1]:], "/") // such as "/he/"

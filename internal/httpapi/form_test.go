@@ -15,8 +15,8 @@ import (
 	"github.com/iotenablers/enablers/internal/httpapi"
 )
 
-// formOf returns a form of fields, each with a name and a content, and its header fields.
-func formOf(t *testing.T, fields ...[2]string) (http.Header, string) {
+// newFormBody returns a form of fields, each with a name and a content, and its header fields.
+func newFormBody(t *testing.T, fields ...[2]string) (http.Header, string) {
 	t.Helper()
 	var body strings.Builder
 	form := multipart.NewWriter(&body)
@@ -31,7 +31,7 @@ func formOf(t *testing.T, fields ...[2]string) (http.Header, string) {
 }
 
 func TestForm_Next_returnsTheFieldsOfTheNames(t *testing.T) {
-	header, body := formOf(t, [2]string{"skipped", "x"}, [2]string{"file", "one"}, [2]string{"other", "y"}, [2]string{"file", "two"})
+	header, body := newFormBody(t, [2]string{"skipped", "x"}, [2]string{"file", "one"}, [2]string{"other", "y"}, [2]string{"file", "two"})
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"file"}, []string{"one", "two"}},
 		{[]string{"other", "file"}, []string{"one", "y", "two"}},
@@ -56,7 +56,7 @@ func TestForm_Next_returnsTheFieldsOfTheNames(t *testing.T) {
 }
 
 func TestForm_Next_skipsWhatIsNotRead(t *testing.T) {
-	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1<<20)}, [2]string{"file", "two"})
+	header, body := newFormBody(t, [2]string{"file", strings.Repeat("x", 1<<20)}, [2]string{"file", "two"})
 	form, err := httpapi.NewForm(header, strings.NewReader(body))
 	require.NoError(t, err)
 	_, err = form.Next("file")
@@ -88,7 +88,7 @@ func TestForm_NextDecoded_decodesQuotedPrintable(t *testing.T) {
 }
 
 func TestForm_Next_refusesABodyThatBreaksOff(t *testing.T) {
-	header, body := formOf(t, [2]string{"file", "content"})
+	header, body := newFormBody(t, [2]string{"file", "content"})
 	for cut := range len(body) - 3 { // the line feed after the last boundary may be missing
 		form, err := httpapi.NewForm(header, strings.NewReader(body[:cut]))
 		require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestForm_Next_acceptsTheEndsOfBodies(t *testing.T) {
 }
 
 func TestForm_Next_passesOnThatABodyIsTooLarge(t *testing.T) {
-	header, body := formOf(t, [2]string{"file", strings.Repeat("x", 1000)})
+	header, body := newFormBody(t, [2]string{"file", strings.Repeat("x", 1000)})
 	limited := http.MaxBytesReader(httptest.NewRecorder(), io.NopCloser(strings.NewReader(body)), 500)
 	form, err := httpapi.NewForm(header, limited)
 	require.NoError(t, err)

@@ -47,13 +47,13 @@ type prefixKey struct{}
 // paths and routes have the prefix. It can be nested.
 func StripPrefix(prefix string, handler http.Handler) http.Handler {
 	return http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := context.WithValue(r.Context(), prefixKey{}, strippedOf(r.Context())+prefix)
+		ctx := context.WithValue(r.Context(), prefixKey{}, strippedPrefix(r.Context())+prefix)
 		handler.ServeHTTP(w, r.WithContext(ctx))
 	}))
 }
 
-// strippedOf returns what StripPrefix has stripped, with that of the outermost first.
-func strippedOf(ctx context.Context) string {
+// strippedPrefix returns what StripPrefix has stripped, with that of the outermost first.
+func strippedPrefix(ctx context.Context) string {
 	prefix, _ := ctx.Value(prefixKey{}).(string)
 	return prefix
 }

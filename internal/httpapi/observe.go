@@ -51,7 +51,7 @@ func (s *server) instrument(w *recorder, r *http.Request) *http.Request {
 		common = &s.own
 		ctx = WithInstruments(ctx, common)
 	}
-	w.traffic, w.prefix = common.Traffic, strippedOf(ctx)
+	w.traffic, w.prefix = common.Traffic, strippedPrefix(ctx)
 	if common.Tracer.On() && !isProbe(r.URL.Path) {
 		remote := tracing.Context{
 			Parent: r.Header.Get(tracing.ParentField), State: strings.Join(r.Header.Values(tracing.StateField), ","),

@@ -204,7 +204,7 @@ func (c *boundedConn) ReadFrom(from io.Reader) (int64, error) { return io.Copy(c
 
 // admit returns a connection within the bound, or nil if there is no room for it.
 func (b *Connections) admit(accepted net.Conn, first stage) net.Conn {
-	c := &boundedConn{Conn: accepted, bound: b, client: clientOf(accepted.RemoteAddr()), stage: first}
+	c := &boundedConn{Conn: accepted, bound: b, client: clientAddress(accepted.RemoteAddr()), stage: first}
 	victim, ok := b.enter(c)
 	if victim != nil {
 		_ = victim.Conn.Close() // its server gets the error
@@ -308,9 +308,9 @@ func (b *Connections) warnLocked(count *int) {
 	b.logged, b.closed, b.refused = now, 0, 0
 }
 
-// clientOf returns the address that a client counts by. All clients without one count
+// clientAddress returns the address that a client counts by. All clients without one count
 // as one.
-func clientOf(address net.Addr) netip.Addr {
+func clientAddress(address net.Addr) netip.Addr {
 	at, ok := address.(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}

@@ -27,7 +27,7 @@ func TestFlags_Parse_readsTheVersionFromTheCommandLineOnly(t *testing.T) {
 	f, _ := newFlags()
 	err := f.Parse([]string{"--version", "-max-count", "2"})
 	require.ErrorIs(t, err, server.ErrVersion)
-	require.Equal(t, "thing "+version.String()+"\n", answerOf(t, f, err))
+	require.Equal(t, "thing "+version.String()+"\n", exitAnswer(t, f, err))
 
 	t.Setenv("THING_VERSION", "1.2.3") // as images have it
 	f, _ = newFlags()
@@ -39,13 +39,13 @@ func TestFlags_Parse_readsTheVersionFromTheCommandLineOnly(t *testing.T) {
 	require.ErrorContains(t, f.Parse([]string{"-config", file}), "version is for the command line")
 
 	f, _ = newFlags()
-	help := answerOf(t, f, f.Parse([]string{"-h"}))
+	help := exitAnswer(t, f, f.Parse([]string{"-h"}))
 	require.Contains(t, help, "-version")
 	require.NotContains(t, help, "THING_VERSION")
 }
 
-// answerOf returns what a command prints instead of running.
-func answerOf(t *testing.T, f *server.Flags, parsed error) string {
+// exitAnswer returns what a command prints instead of running.
+func exitAnswer(t *testing.T, f *server.Flags, parsed error) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, f.Serve(t.Context(), parsed, &out, &out, func(context.Context, *slog.Logger) error { panic("the command runs") }))
@@ -173,11 +173,11 @@ func TestFlags_Serve_printsTheCompletionOfAShell(t *testing.T) {
 	f, _ := newFlags()
 	f.Commands = []cli.Command{{Name: "backup"}}
 	f.Logging("thing.log")
-	script := answerOf(t, f, f.Parse([]string{"completion", "bash"}))
+	script := exitAnswer(t, f, f.Parse([]string{"completion", "bash"}))
 	for _, word := range []string{"-max-count", "-log-format", `text\njson`, "backup", "complete -F _thing thing"} {
 		require.Contains(t, script, word)
 	}
-	require.Contains(t, answerOf(t, f, f.Parse([]string{"-h"})), "thing completion bash|zsh|fish\n")
+	require.Contains(t, exitAnswer(t, f, f.Parse([]string{"-h"})), "thing completion bash|zsh|fish\n")
 	err := f.Serve(t.Context(), f.Parse([]string{"completion"}), io.Discard, io.Discard, nil)
 	require.ErrorContains(t, err, "expected one of bash, zsh, fish")
 	require.Equal(t, 2, cli.Status(err))

@@ -107,7 +107,7 @@ func cutNothing(r io.Reader) io.Reader { return r }
 // Over TLS the server does not see the fields that package http removes.
 func TestHTTP_endsAConnectionWithACodingOverTLS(t *testing.T) {
 	authority := servertest.NewAuthority(t)
-	opened, err := filesOf(authority, authority.Issue("server")).Open(slog.New(slog.DiscardHandler))
+	opened, err := writeFiles(authority, authority.Issue("server")).Open(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

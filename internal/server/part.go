@@ -58,7 +58,7 @@ func Run(ctx context.Context, parts ...Part) error {
 		}
 	}
 	if usable {
-		processOf(ctx).serve(ctx, running, ended)
+		contextProcess(ctx).serve(ctx, running, ended)
 	}
 	var errs []error
 	for _, r := range slices.Backward(running) {

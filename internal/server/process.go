@@ -45,8 +45,8 @@ type process struct {
 // processKey is the key of the process in a context.
 type processKey struct{}
 
-// processOf returns the process of a context, nil without.
-func processOf(ctx context.Context) *process {
+// contextProcess returns the process of a context, nil without.
+func contextProcess(ctx context.Context) *process {
 	p, _ := ctx.Value(processKey{}).(*process)
 	return p
 }
@@ -54,7 +54,7 @@ func processOf(ctx context.Context) *process {
 // TracerProvider returns the provider of traces of a command that [Flags.Serve] runs, nil
 // while nothing is traced.
 func TracerProvider(ctx context.Context) trace.TracerProvider {
-	if p := processOf(ctx); p != nil {
+	if p := contextProcess(ctx); p != nil {
 		return p.provider
 	}
 	return nil
@@ -62,7 +62,7 @@ func TracerProvider(ctx context.Context) trace.TracerProvider {
 
 // AccessLogOf returns the access log of a command that [Flags.Serve] runs, nil without one.
 func AccessLogOf(ctx context.Context) *AccessLog {
-	if p := processOf(ctx); p != nil {
+	if p := contextProcess(ctx); p != nil {
 		return p.access
 	}
 	return nil

@@ -21,8 +21,8 @@ import (
 	"github.com/iotenablers/enablers/internal/server/servertest"
 )
 
-// filesOf returns the settings of a certificate whose authority is that of clients too.
-func filesOf(a *servertest.Authority, c *servertest.Certificate) server.TLS {
+// writeFiles returns the settings of a certificate whose authority is that of clients too.
+func writeFiles(a *servertest.Authority, c *servertest.Certificate) server.TLS {
 	return server.TLS{Certificate: c.Cert, Key: c.Key, ClientCA: a.File}
 }
 
@@ -36,7 +36,7 @@ func runs(t *testing.T, part server.Part) {
 
 func TestTLS_Open_servesAndIdentifiesClients(t *testing.T) {
 	own, other := servertest.NewAuthority(t), servertest.NewAuthority(t)
-	opened, err := filesOf(own, own.Issue("server")).Open(slog.New(slog.DiscardHandler))
+	opened, err := writeFiles(own, own.Issue("server")).Open(slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	config := opened.Config()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,7 +99,7 @@ func TestTLS_Open_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
 	certificate, renewed := own.Issue("old"), own.Issue("new")
 	synctest.Test(t, func(t *testing.T) {
 		var log servertest.Log
-		opened, err := filesOf(own, certificate).Open(slog.New(slog.NewTextHandler(&log, nil)))
+		opened, err := writeFiles(own, certificate).Open(slog.New(slog.NewTextHandler(&log, nil)))
 		require.NoError(t, err)
 		config := opened.Config()
 		copyFile(t, certificate.Key, renewed.Key)
@@ -121,7 +121,7 @@ func TestTLS_Open_readsFilesAgainThatCouldNotBeRead(t *testing.T) {
 func TestTLS_Open_readsRenewedFiles(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
-	files := filesOf(own, certificate)
+	files := writeFiles(own, certificate)
 	var log servertest.Log
 	opened, err := files.Open(slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestTLS_Open_readsRenewedFiles(t *testing.T) {
 
 func TestTLS_Open_namesTheFlagOfAFault(t *testing.T) {
 	own := servertest.NewAuthority(t)
-	files := filesOf(own, own.Issue("server"))
+	files := writeFiles(own, own.Issue("server"))
 	require.NoError(t, os.WriteFile(files.ClientCA, []byte("nothing"), 0o600))
 	log := slog.New(slog.DiscardHandler)
 	opened, err := server.TLS{}.Open(log)

@@ -18,7 +18,7 @@ import (
 func TestTLS_Open_readsFilesAgainThatChangeDuringTheStart(t *testing.T) {
 	own := servertest.NewAuthority(t)
 	certificate, renewed := own.Issue("old"), own.Issue("new")
-	files := filesOf(own, certificate)
+	files := writeFiles(own, certificate)
 	authorities, err := os.ReadFile(own.File)
 	require.NoError(t, err)
 	files.ClientCA = filepath.Join(t.TempDir(), "authorities") // a pipe, which is read after the certificate

@@ -46,8 +46,8 @@ func (c Context) span() trace.SpanContext {
 	return trace.NewSpanContext(s)
 }
 
-// contextOf returns the context of a span.
-func contextOf(s trace.SpanContext) Context {
+// newContext returns the context of a span.
+func newContext(s trace.SpanContext) Context {
 	if !s.IsValid() {
 		return Context{}
 	}

@@ -104,7 +104,7 @@ func (s Span) Context() Context {
 	if s.span == nil {
 		return Context{}
 	}
-	return contextOf(s.span.SpanContext())
+	return newContext(s.span.SpanContext())
 }
 
 // Context is the place of a span in its trace as W3C Trace Context writes it. The zero

@@ -28,7 +28,7 @@ func (m *meter) effect(i instruction) (takes, leaves int) {
 	case prefixVector:
 		return effectOfVector(i.sub)
 	}
-	return effectOf(i.op)
+	return stackEffect(i.op)
 }
 
 // functionArity returns the arity of a function by its index in the original
@@ -40,8 +40,8 @@ func (m *meter) functionArity(f uint32) (params, results int) {
 	return m.types[m.imports[f].kind].arity()
 }
 
-// effectOf is the effect of an instruction without prefix.
-func effectOf(op byte) (takes, leaves int) {
+// stackEffect is the effect of an instruction without prefix.
+func stackEffect(op byte) (takes, leaves int) {
 	switch {
 	case op == opLocalGet, op == opGlobalGet, op == 0x3f, op >= opI32Const &&
 		op <= opF64Const, op == opRefNull, op == opRefFunc:

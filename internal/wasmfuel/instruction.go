@@ -19,7 +19,7 @@ type instruction struct {
 // shortest form. The instruction stays the same.
 func (m *meter) instruction(r *reader, to []byte) instruction {
 	i := instruction{op: r.byte()}
-	kind := immediateOf(i.op)
+	kind := immediateKind(i.op)
 	to = append(to, i.op)
 	if i.op == prefixBulk || i.op == prefixVector {
 		i.sub = r.u32()

@@ -81,8 +81,8 @@ const (
 	lane // one byte
 )
 
-// immediateOf returns what follows an instruction without prefix.
-func immediateOf(op byte) immediate {
+// immediateKind returns what follows an instruction without prefix.
+func immediateKind(op byte) immediate {
 	switch {
 	case op == opUnreachable, op == 0x01, op == opElse, op == opEnd, op == opReturn, op == 0x1a, op == 0x1b:
 		return nothing

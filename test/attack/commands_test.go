@@ -417,7 +417,7 @@ func operations(t *testing.T, at string) []operation {
 		require.NoError(t, err)
 		if response.StatusCode == http.StatusOK {
 			prefix, _, _ := strings.Cut(path, "/openapi.json")
-			all = append(all, operationsOf(t, response.Body, at, strings.TrimSuffix(prefix, "/.enablers"))...)
+			all = append(all, readOperations(t, response.Body, at, strings.TrimSuffix(prefix, "/.enablers"))...)
 		}
 		require.NoError(t, response.Body.Close())
 	}
@@ -425,14 +425,14 @@ func operations(t *testing.T, at string) []operation {
 		file, err := os.Open(gatewayDocument)
 		require.NoError(t, err)
 		defer func() { _ = file.Close() }() // it was only read
-		all = append(all, operationsOf(t, file, at, "")...)
+		all = append(all, readOperations(t, file, at, "")...)
 	}
 	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.pattern+a.method, b.pattern+b.method) })
 	return all
 }
 
-// operationsOf returns the operations of a document, whose paths stand behind the prefix.
-func operationsOf(t *testing.T, text io.Reader, at, prefix string) (all []operation) {
+// readOperations returns the operations of a document, whose paths stand behind the prefix.
+func readOperations(t *testing.T, text io.Reader, at, prefix string) (all []operation) {
 	t.Helper()
 	var document struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`

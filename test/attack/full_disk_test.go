@@ -124,7 +124,7 @@ func TestDisk_fullIsA507AndNotReadyUntilThereIsSpace(t *testing.T) {
 			a = send(t, "GET "+at+s.read, token, "")
 			require.Equal(t, http.StatusOK, a.status, a.body)
 			if s.command == "flcollector" {
-				a = sendJSON(t, "POST "+at+"/job/config/1", token, exampleOf(t, at, "/job/config/{id}", "post"))
+				a = sendJSON(t, "POST "+at+"/job/config/1", token, readExample(t, at, "/job/config/{id}", "post"))
 				require.Equal(t, http.StatusInsufficientStorage, a.status)
 			}
 			free()

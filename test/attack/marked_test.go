@@ -99,8 +99,8 @@ func (m *marked) requireNone(t *testing.T, texts ...string) {
 	}
 }
 
-// exampleOf returns the example of a request in the OpenAPI document of a server.
-func exampleOf(t *testing.T, address, path, method string) map[string]any {
+// readExample returns the example of a request in the OpenAPI document of a server.
+func readExample(t *testing.T, address, path, method string) map[string]any {
 	t.Helper()
 	var document struct {
 		Paths map[string]map[string]struct {

@@ -148,7 +148,7 @@ func TestFLCollector_keepsTheSecretsOfSettings(t *testing.T) {
 		"-repository-address", "http://user:"+mark("Repository")+"@"+away,
 		"-orchestrator-address", "http://user:"+mark("Orchestrator")+"@"+away)
 	at := m.anyListener()
-	a := sendJSON(t, "POST "+at+"/job/config/7", "", exampleOf(t, at, "/job/config/{id}", "post"))
+	a := sendJSON(t, "POST "+at+"/job/config/7", "", readExample(t, at, "/job/config/{id}", "post"))
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	answers := []string{a.body}
 	send(t, "POST "+at+"/job/stop", "", "")

@@ -21,15 +21,15 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// environmentOf renders a file of values and returns the environment of a block.
-func environmentOf(t *testing.T, file, block string) map[string]string {
+// readEnvironment renders a file of values and returns the environment of a block.
+func readEnvironment(t *testing.T, file, block string) map[string]string {
 	t.Helper()
 	r := mustRender(t, file)
 	env, _ := r.environment(t, r.workloads()[block])
 	return env
 }
 
-func nodePortsOf(s *corev1.Service) map[string]int32 {
+func portNumbers(s *corev1.Service) map[string]int32 {
 	ports := map[string]int32{}
 	for _, port := range s.Spec.Ports {
 		ports[port.Name] = port.NodePort
@@ -43,7 +43,7 @@ func TestChart_defaultsAreThoseOfTheSpecification(t *testing.T) {
 	require.Len(t, r.workloads(), 4, "multi-link and gateways are off")
 	service := named[*corev1.Service](t, r, "edge-enablers-flcollector")
 	require.Equal(t, corev1.ServiceTypeNodePort, service.Spec.Type)
-	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808}, nodePortsOf(service))
+	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808}, portNumbers(service))
 	config := named[*corev1.ConfigMap](t, r, "edge-enablers-flcollector").Data
 	require.Contains(t, config, "REPOSITORY_ADDRESS")
 	require.Contains(t, config, "ORCHESTRATOR_ADDRESS")
@@ -112,18 +112,18 @@ func TestChart_nodePorts_canBeOthersOrNone(t *testing.T) {
 	service := func(file string) *corev1.Service {
 		return named[*corev1.Service](t, mustRender(t, file), "edge-enablers-flcollector")
 	}
-	require.Equal(t, map[string]int32{"http": 31800, "grpc": 31808}, nodePortsOf(service("collector-other-node-ports")))
-	require.Equal(t, map[string]int32{"http": 0, "grpc": 0}, nodePortsOf(service("collector-inside-the-cluster")))
-	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808, "fleet": 30992}, nodePortsOf(service("collector-with-supernodes")))
-	env := environmentOf(t, "collector-with-supernodes", "flcollector")
+	require.Equal(t, map[string]int32{"http": 31800, "grpc": 31808}, portNumbers(service("collector-other-node-ports")))
+	require.Equal(t, map[string]int32{"http": 0, "grpc": 0}, portNumbers(service("collector-inside-the-cluster")))
+	require.Equal(t, map[string]int32{"http": 30800, "grpc": 30808, "fleet": 30992}, portNumbers(service("collector-with-supernodes")))
+	env := readEnvironment(t, "collector-with-supernodes", "flcollector")
 	require.Equal(t, []string{":9092", "/etc/enablers-files", "/etc/enablers-files/keys"},
 		[]string{env["FLCOLLECTOR_FLEET"], env["FLCOLLECTOR_APPS"], env["FLCOLLECTOR_FLEET_KEYS"]})
-	require.Equal(t, "none", environmentOf(t, "collector-inside-the-cluster", "flcollector")["FLCOLLECTOR_GRPC_ACCESS"])
+	require.Equal(t, "none", readEnvironment(t, "collector-inside-the-cluster", "flcollector")["FLCOLLECTOR_GRPC_ACCESS"])
 }
 
 func TestChart_annotator_hasBrokersSecretAndDatabase(t *testing.T) {
 	t.Parallel()
-	env := environmentOf(t, "annotator-brokers-and-secret", "annotator")
+	env := readEnvironment(t, "annotator-brokers-and-secret", "annotator")
 	require.Equal(t, "0123456789abcdef0123456789abcdef", env["ANNOTATOR_ENCRYPTION_AUTH_SECRET"])
 	require.Equal(t, []string{"ssl", "mqtt.example.org", "8883", "kafka.example.org", "9092"}, []string{
 		env["ANNOTATOR_MQTT_PROTOCOL"], env["ANNOTATOR_MQTT_HOST"], env["ANNOTATOR_MQTT_PORT"],
@@ -255,21 +255,21 @@ func TestChart_store_makesPodsThatShareIt(t *testing.T) {
 	require.Equal(t, int32(2), *r.workloads()["flcollector"].replicas)
 	env, _ := r.environment(t, r.workloads()["flcollector"])
 	require.Equal(t, podIP+":8088", env["FLCOLLECTOR_ADVERTISE"], "where collectors relay clients to each other")
-	require.NotContains(t, environmentOf(t, "defaults", "flcollector"), "FLCOLLECTOR_ADVERTISE")
+	require.NotContains(t, readEnvironment(t, "defaults", "flcollector"), "FLCOLLECTOR_ADVERTISE")
 	require.Empty(t, of[*autoscalingv2.HorizontalPodAutoscaler](mustRender(t, "autoscaling-without-a-store-scales-nothing")))
 	require.Contains(t, mustRender(t, "autoscaling-without-a-store-scales-nothing").notes, "Set modelrepo.store")
 }
 
 func TestChart_apimanager_knowsItsAddressesAndIdentityProvider(t *testing.T) {
 	t.Parallel()
-	env := environmentOf(t, "apimanager-with-keycloak", "apimanager")
+	env := readEnvironment(t, "apimanager-with-keycloak", "apimanager")
 	require.Equal(t, "https://keycloak.example.org/auth/", env["APIMANAGER_IDP"])
 	require.Equal(t, "secret-of-private-backend", env["APIMANAGER_CLIENT_SECRET"])
 	require.Equal(t, "https://apis.example.org", env["APIMANAGER_PORTAL_URL"])
-	env = environmentOf(t, "ingress-with-tls", "apimanager")
+	env = readEnvironment(t, "ingress-with-tls", "apimanager")
 	require.Equal(t, "https://apimanager.edge.example.org", env["APIMANAGER_PORTAL_URL"])
 	require.Equal(t, "https://gateway.edge.example.org", env["APIMANAGER_GATEWAY_URL"])
-	require.Equal(t, "http://edge-enablers-apimanager.plant.svc:8999", environmentOf(t, "defaults", "apimanager")["APIMANAGER_PORTAL_URL"])
+	require.Equal(t, "http://edge-enablers-apimanager.plant.svc:8999", readEnvironment(t, "defaults", "apimanager")["APIMANAGER_PORTAL_URL"])
 }
 
 func TestChart_outside_hasANameForEachBlock(t *testing.T) {
@@ -359,7 +359,7 @@ func TestChart_gateway_followsTheManager(t *testing.T) {
 	require.Equal(t, manager["APIMANAGER_PORTAL_URL"], env["APIMANAGER_PORTAL_URL"], "whose pages may call it")
 	require.Equal(t, "http://edge-enablers-gateway.plant.svc:8100", manager["APIMANAGER_GATEWAY_URL"])
 	require.Equal(t, []string{"true", "true"}, []string{env["APIMANAGER_PRIVATE_UPSTREAMS"], manager["APIMANAGER_PRIVATE_UPSTREAMS"]})
-	require.Equal(t, map[string]int32{"gateway": 30810}, nodePortsOf(named[*corev1.Service](t, r, "edge-enablers-gateway")))
+	require.Equal(t, map[string]int32{"gateway": 30810}, portNumbers(named[*corev1.Service](t, r, "edge-enablers-gateway")))
 	require.NotContains(t, r.notes, "privateUpstreams")
 	require.Contains(t, mustRender(t, "defaults").notes, "Set\napimanager.privateUpstreams")
 

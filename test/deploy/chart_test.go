@@ -39,16 +39,16 @@ const (
 // version is that of the chart, of compose and of the images of a checkout.
 const version = "devel"
 
-// commandOf is the command of a block, and the name of its image.
-func commandOf(block string) string {
+// blockCommand is the command of a block, and the name of its image.
+func blockCommand(block string) string {
 	if block == "gateway" {
 		return "apimanager"
 	}
 	return block
 }
 
-// healthOf is the port where a block answers probes.
-func healthOf(block string) string {
+// blockHealth is the port where a block answers probes.
+func blockHealth(block string) string {
 	if block == "gateway" {
 		return "admin"
 	}
@@ -74,8 +74,8 @@ type release struct {
 	notes   string
 }
 
-// valuesOf reads a file of values.
-func valuesOf(t *testing.T, path string) map[string]any {
+// readValues reads a file of values.
+func readValues(t *testing.T, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func read(t *testing.T, values common.Values, files map[string]string) release {
 
 func mustRender(t *testing.T, file string) release {
 	t.Helper()
-	rendered, err := render(t, valuesOf(t, filepath.Join("testdata", "values", file+".yaml")))
+	rendered, err := render(t, readValues(t, filepath.Join("testdata", "values", file+".yaml")))
 	require.NoError(t, err)
 	return rendered
 }
@@ -175,7 +175,7 @@ func of[T runtime.Object](r release) []T {
 func named[T runtime.Object](t *testing.T, r release, name string) T {
 	t.Helper()
 	for _, object := range of[T](r) {
-		if metaOf(t, object).GetName() == name {
+		if objectMeta(t, object).GetName() == name {
 			return object
 		}
 	}
@@ -184,7 +184,7 @@ func named[T runtime.Object](t *testing.T, r release, name string) T {
 	return zero
 }
 
-func metaOf(t *testing.T, object runtime.Object) metav1.Object {
+func objectMeta(t *testing.T, object runtime.Object) metav1.Object {
 	t.Helper()
 	found, err := meta.Accessor(object)
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func checkNames(t *testing.T, r release) {
 	require.NotEmpty(t, r.objects)
 	seen := map[string]bool{}
 	for _, object := range r.objects {
-		m := metaOf(t, object)
+		m := objectMeta(t, object)
 		id := object.GetObjectKind().GroupVersionKind().Kind + " " + m.GetName()
 		require.Falsef(t, seen[id], "%s is there twice", id)
 		seen[id] = true
@@ -108,7 +108,7 @@ func checkWorkloads(t *testing.T, r release) {
 			"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe,
 		} {
 			require.Equal(t, path, probe.HTTPGet.Path, block)
-			require.Equal(t, healthOf(block), probe.HTTPGet.Port.StrVal, block)
+			require.Equal(t, blockHealth(block), probe.HTTPGet.Port.StrVal, block)
 		}
 		require.Equal(t, "/healthz", container.StartupProbe.HTTPGet.Path, block)
 		checkVolumes(t, w)
@@ -289,7 +289,7 @@ func TestChart_refusesWrongValues(t *testing.T) {
 	}
 	require.Len(t, files, len(want))
 	for _, file := range files {
-		_, err := render(t, valuesOf(t, file))
+		_, err := render(t, readValues(t, file))
 		require.ErrorContains(t, err, want[strings.TrimSuffix(filepath.Base(file), ".yaml")], file)
 	}
 }

@@ -152,7 +152,7 @@ func runServices(t *testing.T, folder string) {
 	project, err := loadCompose(t, secretsOfCompose())
 	require.NoError(t, err)
 	for name, service := range project.Services {
-		known := variablesOf(t, filepath.Join(folder, name))
+		known := flagVariables(t, filepath.Join(folder, name))
 		env := map[string]string{}
 		for variable, value := range service.Environment {
 			require.Truef(t, isStandard(variable) || slices.Contains(known, variable), "%s has no variable %s", name, variable)

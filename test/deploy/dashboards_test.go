@@ -33,8 +33,8 @@ func loadDashboards(t *testing.T) map[string]dashboard.Dashboard {
 	return found
 }
 
-// queriesOf returns the queries of a dashboard, with a value for each of Grafana's variables.
-func queriesOf(t *testing.T, d dashboard.Dashboard) []string {
+// panelQueries returns the queries of a dashboard, with a value for each of Grafana's variables.
+func panelQueries(t *testing.T, d dashboard.Dashboard) []string {
 	t.Helper()
 	replace := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$instance", ".*")
 	var queries []string
@@ -52,8 +52,8 @@ func queriesOf(t *testing.T, d dashboard.Dashboard) []string {
 	return queries
 }
 
-// metricsOf returns the names of the metrics of a query, without the suffixes of histograms.
-func metricsOf(t *testing.T, query string) []string {
+// queryMetrics returns the names of the metrics of a query, without the suffixes of histograms.
+func queryMetrics(t *testing.T, query string) []string {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	require.NoError(t, err, query)
@@ -97,8 +97,8 @@ func TestDashboards_areValidAndDoNotOverlap(t *testing.T) {
 				require.Regexp(t, regexp.MustCompile(`instance=~"\$instance"`), query.Expr, "%s: %s", name, *panel.Title)
 			}
 		}
-		for _, query := range queriesOf(t, d) {
-			metricsOf(t, query)
+		for _, query := range panelQueries(t, d) {
+			queryMetrics(t, query)
 		}
 	}
 }

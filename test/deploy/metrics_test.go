@@ -29,8 +29,8 @@ func checkMetrics(t *testing.T, folder string) {
 	t.Helper()
 	want := map[string]string{} // what names it
 	for name, d := range loadDashboards(t) {
-		for _, query := range queriesOf(t, d) {
-			for _, metric := range metricsOf(t, query) {
+		for _, query := range panelQueries(t, d) {
+			for _, metric := range queryMetrics(t, query) {
 				want[metric] = "dashboard " + name
 			}
 		}
@@ -41,7 +41,7 @@ func checkMetrics(t *testing.T, folder string) {
 	require.Empty(t, errs)
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
-			for _, metric := range metricsOf(t, rule.Expr) {
+			for _, metric := range queryMetrics(t, rule.Expr) {
 				want[metric] = "alert " + rule.Alert
 			}
 		}

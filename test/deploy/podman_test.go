@@ -202,7 +202,7 @@ func (c *container) end(t *testing.T) {
 
 func runContainer(t *testing.T, r release, w workload, scratch string, other map[string]string) {
 	t.Helper()
-	load(t, scratch, commandOf(w.block))
+	load(t, scratch, blockCommand(w.block))
 	runLoaded(t, r, w, scratch, other)
 }
 

@@ -50,8 +50,8 @@ func buildCommands(t *testing.T, names ...string) string {
 	return folder
 }
 
-// variablesOf returns the environment variables that a command has, out of its help.
-func variablesOf(t *testing.T, command string) []string {
+// flagVariables returns the environment variables that a command has, out of its help.
+func flagVariables(t *testing.T, command string) []string {
 	t.Helper()
 	help, err := exec.CommandContext(t.Context(), command, "-h").Output()
 	require.NoError(t, err)
@@ -292,7 +292,7 @@ func checkVariables(t *testing.T, folder string) {
 	t.Helper()
 	known := map[string][]string{}
 	for block := range blocks() {
-		known[block] = variablesOf(t, filepath.Join(folder, commandOf(block)))
+		known[block] = flagVariables(t, filepath.Join(folder, blockCommand(block)))
 	}
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	require.NoError(t, err)

@@ -43,8 +43,8 @@ func (c clock) set(seconds int64) {
 	require.NoError(c.t, file.Close())
 }
 
-// dateOf returns the time that a server says it is.
-func dateOf(t *testing.T, s *server) int64 {
+// serverDate returns the time that a server says it is.
+func serverDate(t *testing.T, s *server) int64 {
 	t.Helper()
 	answer, err := http.Get(newClient(s.port).url + "/healthz")
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestServersGoOnWhenTheClockIsSet(t *testing.T) {
 	works("with the right time")
 	for _, seconds := range []int64{-hour, 0, hour, 0, -10 * year, 0, 10 * year, 0, -10 * year, 10 * year, hour, 0} {
 		c.set(seconds)
-		require.InDelta(t, time.Now().Unix()+seconds, dateOf(t, s), 60, "the server does not have the time that was set")
+		require.InDelta(t, time.Now().Unix()+seconds, serverDate(t, s), 60, "the server does not have the time that was set")
 		works("with the clock at " + strconv.FormatInt(seconds, 10))
 	}
 	done, defect := make(chan struct{}), make(chan error, 1)

@@ -27,8 +27,8 @@ func content(n int) []byte {
 	return made
 }
 
-// numberOf returns the number of a content, which has to be whole.
-func numberOf(found []byte) (int, error) {
+// foundNumber returns the number of a content, which has to be whole.
+func foundNumber(found []byte) (int, error) {
 	first, _, _ := bytes.Cut(found, []byte("\n"))
 	n, err := strconv.Atoi(string(first))
 	if err != nil || !bytes.Equal(found, content(n)) {
@@ -43,7 +43,7 @@ func (c *client) whole(path string, n int) error {
 	if err != nil {
 		return err
 	}
-	if got, err := numberOf(found); err != nil || got != n {
+	if got, err := foundNumber(found); err != nil || got != n {
 		return fmt.Errorf("GET %s: %d bytes are not file %d: %v", path, len(found), n, err)
 	}
 	return nil
@@ -197,7 +197,7 @@ func models(c *client) []kind {
 				if err != nil {
 					return 0, err
 				}
-				return numberOf(found)
+				return foundNumber(found)
 			},
 		},
 	}

@@ -46,9 +46,9 @@ func filled(t *testing.T, b block) (string, *ledger) {
 	return data, written
 }
 
-// filesOf returns the paths of the files below a folder: those that a start reads, and the
+// readFiles returns the paths of the files below a folder: those that a start reads, and the
 // contents of blobs.
-func filesOf(t *testing.T, data string) (read, contents []string) {
+func readFiles(t *testing.T, data string) (read, contents []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -70,7 +70,7 @@ func filesOf(t *testing.T, data string) (read, contents []string) {
 func TestServersRefuseATruncatedFileByName(t *testing.T) {
 	eachBlock(t, func(t *testing.T, b block) {
 		data, written := filled(t, b)
-		names, _ := filesOf(t, data)
+		names, _ := readFiles(t, data)
 		most := 64
 		if b.command == "enablers" { // the same files once more, below one folder
 			most = count(3, 64)
@@ -128,7 +128,7 @@ func truncated(t *testing.T, b block, data, name string, left []byte, written *l
 func TestServersServeNoTruncatedContent(t *testing.T) {
 	eachBlock(t, func(t *testing.T, b block) {
 		data, written := filled(t, b)
-		_, names := filesOf(t, data)
+		_, names := readFiles(t, data)
 		if len(names) == 0 {
 			return // it stores documents only
 		}

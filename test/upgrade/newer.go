@@ -156,7 +156,7 @@ func Refuses(t *testing.T, run Run, owner, other string, flags ...string) {
 		"another block without a mark": {other, "", 0, "as the folder of " + other + " does, and this is " + owner},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder := Folder(t, "undivided/"+archiveOf(test.archive))
+			folder := Folder(t, "undivided/"+blockArchive(test.archive))
 			mark := filepath.Join(folder, "format.json")
 			require.NoError(t, os.RemoveAll(mark))
 			if test.owner != "" {
@@ -173,8 +173,8 @@ func Refuses(t *testing.T, run Run, owner, other string, flags ...string) {
 	}
 }
 
-// archiveOf is the name of an archive with the folder of a block.
-func archiveOf(block string) string {
+// blockArchive is the name of an archive with the folder of a block.
+func blockArchive(block string) string {
 	if block == "multilink" {
 		return "multilink-server"
 	}

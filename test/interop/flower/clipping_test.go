@@ -19,9 +19,9 @@ func private(rounds, clients int, mechanisms map[string]any) map[string]any {
 	return config
 }
 
-// clippingOf is who clips the updates of a release's clients: Flower itself in the
+// clippingMod is who clips the updates of a release's clients: Flower itself in the
 // oldest; later ones have nothing that goes with it.
-func clippingOf(version string) string {
+func clippingMod(version string) string {
 	if version == oldest {
 		return "flower"
 	}
@@ -42,7 +42,7 @@ func TestCollector_clipNorms_followFlowersRule(t *testing.T) {
 			conf["noise_multiplier"], conf["clip_count_stddev"] = 1e-12, 1e-9 // as good as none
 			c.start("clipped", private(rounds, clients, map[string]any{"dp-adaptive": conf}))
 			p := startParties(t, python, kind{
-				Server: c.clients, Sizes: []int{50, 6}, Reach: 0.7, Clipping: clippingOf(version),
+				Server: c.clients, Sizes: []int{50, 6}, Reach: 0.7, Clipping: clippingMod(version),
 			}, 5, 1, 90, 7)
 			c.awaitResult("clipped")
 			p.awaitEnd()
@@ -116,7 +116,7 @@ func TestCollector_models_haveTheNoiseOfTheirAccount(t *testing.T) {
 				c := startCollector(t, setup{})
 				c.start("noised", private(rounds, 3, mechanisms))
 				python, k := install(t, version), kind{Server: c.clients, Sizes: []int{39_000, 1000},
-					Clipping: clippingOf(version)}
+					Clipping: clippingMod(version)}
 				if name == "both" {
 					python = installPrivate(t, version)
 					k.Secret = makeKeys(t, python)

@@ -134,8 +134,8 @@ func requireWeights(t testing.TB, python string, c *collector, result stored, wa
 	require.Equal(t, []string{"float32", "float64"}, []string{model[0].Type, model[1].Type})
 }
 
-// fleetOf returns the address of a collector for SuperNodes.
-func fleetOf(c *collector) string { return firstWord(c.AwaitLine("listening on fleet://")) }
+// fleetAddress returns the address of a collector for SuperNodes.
+func fleetAddress(c *collector) string { return firstWord(c.AwaitLine("listening on fleet://")) }
 
 // flowers is what Flower itself makes of the rounds of adders with these numbers.
 func flowers(t testing.TB, python string, rounds int, numbers ...int) (weights []float64) {
@@ -161,7 +161,7 @@ func TestCollector_superNodes_trainWhateverHappens(t *testing.T) {
 			diary := filepath.Join(t.TempDir(), "diary")
 			with := setup{data: t.TempDir(), arguments: []string{"-apps", bundle(t, python, "messages"), "-models", writeModel(t)}}
 			c := startCollector(t, with)
-			way.lead(fleetOf(c))
+			way.lead(fleetAddress(c))
 			var nodes []*interop.Process
 			for i := range 3 {
 				nodes = append(nodes, startSuperNode(t, python, node{version: version, fleet: way.address, number: i + 1,
@@ -173,7 +173,7 @@ func TestCollector_superNodes_trainWhateverHappens(t *testing.T) {
 			c.Kill()
 			way.cut()
 			c = startCollector(t, with)
-			way.lead(fleetOf(c))
+			way.lead(fleetAddress(c))
 			hold.open(t, 3)
 			c.awaitResult("1")
 			all := c.results("adder", "1")
@@ -232,7 +232,7 @@ func TestCollector_superNodes_proveWhoTheyAre(t *testing.T) {
 			c := startCollector(t, setup{arguments: []string{
 				"-fleet-keys", keys, "-apps", bundle(t, python, "messages"), "-models", writeModel(t), "-grpc-cert", own.Cert, "-grpc-key", own.Key,
 			}})
-			with := node{version: version, fleet: fleetOf(c), number: 4, key: key, authority: a.File}
+			with := node{version: version, fleet: fleetAddress(c), number: 4, key: key, authority: a.File}
 			startSuperNode(t, python, with)
 			with.key = foreign
 			stranger := startSuperNode(t, python, with)
@@ -258,7 +258,7 @@ func TestCollector_superNodes_trainANumPyClient(t *testing.T) {
 			t.Parallel()
 			python := installWithBuild(t, version)
 			c := startCollector(t, setup{arguments: []string{"-apps", bundle(t, python, "numpy")}})
-			fleet := fleetOf(c)
+			fleet := fleetAddress(c)
 			for i := range 2 {
 				startSuperNode(t, python, node{version: version, fleet: fleet, number: i + 1})
 			}
