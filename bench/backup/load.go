@@ -221,7 +221,7 @@ func (l *load) compare(ctx context.Context, c *client.Client, before []state) (c
 			if metadata < before[i].metadata {
 				lost++
 			}
-			if there && content < before[i].content || !there && !m.goneSince(before[i].content) {
+			if (there && content < before[i].content) || (!there && !m.goneSince(before[i].content)) {
 				lost++
 			}
 			return nil

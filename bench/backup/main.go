@@ -21,7 +21,7 @@ func main() { rig.Main("backup", run) }
 
 // settings say what is measured.
 type settings struct {
-	rate    int           // writes a second
+	rate    int           // writes per second
 	models  int           // that are written
 	ballast int           // MiB of content that stays
 	quiet   time.Duration // how long is written without a backup
@@ -31,7 +31,7 @@ type settings struct {
 func run(ctx context.Context, args []string) error {
 	var s settings
 	flags := flag.NewFlagSet("backup", flag.ContinueOnError)
-	flags.IntVar(&s.rate, "rate", 1000, "writes a second")
+	flags.IntVar(&s.rate, "rate", 1000, "writes per second")
 	flags.IntVar(&s.models, "models", 2000, "models that are written")
 	flags.IntVar(&s.ballast, "ballast", 512, "MiB of further content")
 	flags.DurationVar(&s.quiet, "quiet", 10*time.Second, "how long is written without a backup, before and after each")
@@ -95,7 +95,7 @@ func (s settings) measure(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| round | writes a second, without and during | p50, ms | p99, ms | backup, s | MiB/s | restore, s | checked | lost |")
+	fmt.Println("| round | writes per second, without and during | p50, ms | p99, ms | backup, s | MiB/s | restore, s | checked | lost |")
 	fmt.Println("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	var slower []float64
 	for round := range s.rounds {
@@ -141,7 +141,7 @@ func (s settings) measure(ctx context.Context, folder string) error {
 			return err
 		}
 	}
-	fmt.Printf("\nDuring a backup the median of the rounds is %.2f of the writes a second.\n", rig.Median(slower))
+	fmt.Printf("\nDuring a backup the median of the rounds is %.2f of the writes per second.\n", rig.Median(slower))
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (r *asyncRecord) markdown() string {
 		"one %d times as long; both wait for the rest of it. No evaluation.\n", asyncClients, asyncFit, asyncSlower)
 	fmt.Fprintf(&b, "- Time to the target: from the first instruction to the first with a model whose loss over the last quarter of the "+
 		"tumours, which no client has, is at most %v. Medians of the trials, in turns, lowest to highest in brackets.\n\n", asyncTarget)
-	b.WriteString("| | seconds to the target | versions or rounds to it | versions or rounds a minute | updates to it | mean staleness |\n" +
+	b.WriteString("| | seconds to the target | versions or rounds to it | versions or rounds per minute | updates to it | mean staleness |\n" +
 		"|---|---:|---:|---:|---:|---:|\n")
 	names := manners()
 	for _, m := range names {
@@ -66,7 +66,7 @@ func (r *asyncRecord) markdown() string {
 	}
 	b.WriteString("\nTrial by trial, in comparison with rounds:\n\n")
 	for _, m := range names[1:] {
-		fmt.Fprintf(&b, "- %s: %s times as fast to the target, %s times the versions a minute.\n", m.name,
+		fmt.Fprintf(&b, "- %s: %s times as fast to the target, %s times the versions per minute.\n", m.name,
 			spread(r.ratios(names[0].name, m.name, func(t asyncTrial) float64 { return 1 / t.Seconds }), 1),
 			spread(r.ratios(names[0].name, m.name, asyncTrial.perMinute), 1))
 	}

@@ -62,7 +62,7 @@ func compression(ctx context.Context, args []string) error {
 		"- Bytes are those of parameters that the collector received in a round, of all three. The loss is that of the last round,\n"+
 		"  over tumours that no party trains with, and so is the accuracy.\n\n",
 		rig.ThisMachine(ctx), hidden, hidden*(tumours.Features+2)+1, *rounds)
-	fmt.Fprintf(&b, "| compression | bytes a round | of none | first round with a loss below %v | loss | accuracy |\n"+
+	fmt.Fprintf(&b, "| compression | bytes per round | of none | first round with a loss below %v | loss | accuracy |\n"+
 		"|---|--:|--:|--:|--:|--:|\n", goal)
 	var whole float64
 	for _, w := range ways() {

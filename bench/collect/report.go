@@ -75,7 +75,7 @@ func (r *record) of(contender string, size training, pick func(*roundsTrial) flo
 func (r *record) roundsTable(b *strings.Builder, size training) {
 	whose := map[string]string{inPython: "clients of Flower in Python", inGo: "clients in Go"}[size.In]
 	fmt.Fprintf(b, "\n## %.0f MB, %d %s\n\n", float64(size.Bytes)/1e6, size.Clients, whose)
-	b.WriteString("| | rounds a minute | seconds a round | server's CPU, s a round | peak memory, MB " +
+	b.WriteString("| | rounds per minute | seconds per round | server's CPU, s per round | peak memory, MB " +
 		"|\n|---|---:|---:|---:|---:|\n")
 	for _, name := range []string{ours, theirs, least} {
 		speed := r.of(name, size, (*roundsTrial).perMinute)
@@ -157,7 +157,7 @@ func (r *record) streamsTable(b *strings.Builder) {
 	}
 	c := r.Streams[0].crowd
 	fmt.Fprintf(b, "\n## %d idle streams, %d active ones of %g MB\n\n", c.Idle, c.Active, float64(c.Bytes)/1e6)
-	b.WriteString("| | peak memory with the idle ones, MB | peak memory with all, MB | seconds a round | server's " +
+	b.WriteString("| | peak memory with the idle ones, MB | peak memory with all, MB | seconds per round | server's " +
 		"CPU, s in all |\n|---|---:|---:|---:|---:|\n")
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", ours, spread(idle, 0), spread(peak, 0), spread(seconds, 2),
 		spread(cpu, 1))

@@ -46,7 +46,7 @@ type roundsTrial struct {
 	ClientsCPU float64 `json:"clientsCpuSeconds,omitempty"`
 }
 
-// perMinute is how many rounds a minute has.
+// perMinute is the number of rounds per minute.
 func (t *roundsTrial) perMinute() float64 {
 	sum := 0.0
 	for _, s := range t.Seconds {

@@ -23,7 +23,7 @@ func main() { rig.Main("fold", run) }
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("fold", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 7, "rounds, each of which measures both sides")
-	runs := flags.Int("runs", 30, "folds a round, of which the fastest counts")
+	runs := flags.Int("runs", 30, "folds per round, of which the fastest counts")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func faults() []fault {
 func measureFailovers(ctx context.Context, s settings, r *record, what setting) error {
 	var errs []error
 	for _, f := range faults() {
-		if f.packets && what.stream || ctx.Err() != nil {
+		if (f.packets && what.stream) || ctx.Err() != nil {
 			continue
 		}
 		t, err := measureFailover(ctx, s, what, f)

@@ -121,7 +121,7 @@ func (i *instance) settled(ctx context.Context) error {
 		return err
 	}
 	for at, r := range records {
-		if r.State != "up" || at == 0 && !r.Active {
+		if r.State != "up" || (at == 0 && !r.Active) {
 			return fmt.Errorf("link %q is %s, active %t", r.Name, r.State, r.Active)
 		}
 	}

@@ -14,7 +14,7 @@ func report(r record) string {
 		rig.Thousands(statementsPerRow), r.Began, r.Commit)
 	fmt.Fprintf(&b, "Machine: %v. PostgreSQL %s on the same machine. Load average %.1f before, %.1f after; "+
 		"other programs ran beside it, so CPU time says more than wall time. CPU and memory are those of the engine, "+
-		"of all its processes together, looked at four times a second, without the server. An engine is stopped after "+
+		"of all its processes together, looked at four times per second, without the server. An engine is stopped after "+
 		"%.0f minutes or at %d MB.\n\n",
 		r.Machine, r.Server, r.Load, r.LoadAfter, r.TimeoutS/60, r.MemoryMB)
 	b.WriteString("| engine | version | wall s | CPU s | peak MB | rows a CPU second | " +

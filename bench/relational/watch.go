@@ -18,7 +18,7 @@ type seen struct {
 	user, system float64
 }
 
-// watchGroup looks at the processes of a group four times a second, and calls stop when they have more than limit bytes
+// watchGroup looks at the processes of a group four times per second, and calls stop when they have more than limit bytes
 // together. The function that it returns ends it. Elsewhere than on Linux it sees nothing.
 func watchGroup(group int, limit int64, stop func()) func() seen {
 	var total seen

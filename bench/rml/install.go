@@ -114,7 +114,7 @@ func lastLine(output []byte) string {
 	for line := range bytes.Lines(output) {
 		text := strings.TrimSpace(string(line))
 		names := strings.Contains(text, "Error") || strings.Contains(text, "Exception")
-		if text == "" || strings.HasPrefix(text, "at ") || named && !names {
+		if text == "" || strings.HasPrefix(text, "at ") || (named && !names) {
 			continue
 		}
 		last, named = text, names

@@ -31,7 +31,7 @@ func heading(g workload.Group) (title, explanation string) {
 	switch g {
 	case workload.Message:
 		return "A message at a time", "The 185-byte JSON observation to 12 statements, and the same in CSV and " +
-			"XML: messages a second."
+			"XML: messages per second."
 	case workload.Batch:
 		return "Batches", "Files of such observations, 12 statements each."
 	case workload.Records:

@@ -102,7 +102,7 @@ func (p *plane) publish(t *testing.T, apis int, text string) {
 // Each gateway asks every two seconds, and each question is one read at the store.
 func TestGateways_followWithinTwoIntervals(t *testing.T) {
 	heading("Gateways that follow one control plane, 10 APIs: virtual time",
-		"gateways", "questions a second", "reads at the store a second",
+		"gateways", "questions per second", "reads at the store per second",
 		"bytes of a change", "until the median has a change, s", "until all have it, s")
 	for _, gateways := range sizes([]int{1, 10, 30}, []int{100, 1000}) {
 		t.Run(fmt.Sprint(gateways), func(t *testing.T) {

@@ -42,8 +42,8 @@ type settings struct {
 type size struct {
 	Silent int `json:"silent"`  // connections
 	Slow   int `json:"slow"`    // connections that send a body, a byte a second
-	SignIn int `json:"sign_in"` // wrong tokens a second
-	Calls  int `json:"calls"`   // legitimate calls a second
+	SignIn int `json:"sign_in"` // wrong tokens per second
+	Calls  int `json:"calls"`   // legitimate calls per second
 }
 
 func run(ctx context.Context, args []string) error {

@@ -23,7 +23,7 @@ func (r *record) markdown() string {
 	}
 	fmt.Fprintf(&b, "- Load average before the trials, which others used as well: %s.\n", rig.Loads(loads))
 	fmt.Fprintf(&b, "- Siege: %s silent connections and %s slow senders of %d client addresses, which connect again when they are closed, "+
-		"and %s wrong tokens a second. Legitimate: %d calls a second for %.0f s, half over new connections.\n",
+		"and %s wrong tokens per second. Legitimate: %d calls per second for %.0f s, half over new connections.\n",
 		rig.Thousands(r.Size.Silent), rig.Thousands(r.Size.Slow), sources, rig.Thousands(r.Size.SignIn), r.Size.Calls, r.Seconds)
 	b.WriteString("- Medians of the trials, lowest to highest in brackets. MB are of 10^6 bytes.\n\n")
 	b.WriteString("| server | p50, ms | besieged | p99, ms | besieged | times | failed of calls | memory, MB | peak | connections | " +

@@ -38,7 +38,7 @@ shift 2
 # shellcheck source=deploy/release/stamp.sh
 source "$(dirname "${BASH_SOURCE[0]}")/stamp.sh"
 
-[[ -n $REVISION ]] || fail "$root is no checkout of git: a release names its commit"
+[[ -n $REVISION ]] || fail "$root is not a checkout of git: a release names its commit"
 [[ $REVISION != *-dirty ]] || fail "files were changed or added since commit ${REVISION%-dirty}: commit or remove them:
 $(git -C "$root" status --short | head)"
 if tagged=$(git -C "$root" rev-parse -q --verify "refs/tags/$VERSION^{commit}"); then
@@ -56,7 +56,7 @@ umask 022
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# sign FILE writes FILE.sig, which whoever has allowed_signers can check.
+# sign FILE writes FILE.sig, which anyone with allowed_signers can check.
 sign() {
 	ssh-keygen -q -Y sign -f "$key" -n file "$1" &&
 		ssh-keygen -q -Y verify -f "$root/deploy/release/allowed_signers" -I release@iotenablers -n file -s "$1.sig" <"$1"

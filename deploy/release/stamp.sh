@@ -2,7 +2,7 @@
 #
 #	VERSION            version to stamp; by default devel with the commit, as the programs say it themselves
 #	REVISION           commit, with -dirty behind it if files were changed; by default that of the checkout,
-#	                   and empty where there is none
+#	                   and empty outside a checkout
 #	SOURCE_DATE_EPOCH  seconds since 1970 of everything that has a time; by default the commit's
 #	IMAGE_REPOSITORY   what stands before /NAME:VERSION of images; by default iotenablers
 #
@@ -45,7 +45,7 @@ tool() {
 	rm -f "$program"
 }
 
-# arguments DIR [PLATFORM…] makes the folder, and sets out to its path, and platforms. Without a
+# arguments DIR [PLATFORM…] creates the folder, and sets out to its path, and platforms. Without a
 # folder it shows the head of the script.
 arguments() {
 	if [[ $# -lt 1 || $1 == -* ]]; then

@@ -1,6 +1,6 @@
 // Command apimgmt embeds API management into a program of its own: a publisher
 // takes an OpenAPI definition, and a gateway in the same process serves what it
-// defines. There is no portal, no folder and no sign-in.
+// defines. It needs no portal, folder or sign-in.
 //
 //	go run ./examples/apimgmt
 package main

@@ -127,7 +127,7 @@ func train(ctx context.Context, top *collector, parties map[*collector][]tumours
 			if err != nil {
 				return flcollect.Result{}, err
 			}
-			clients.Go(func() error { return client.Run(training) }) // until it is sent away
+			clients.Go(func() error { return client.Run(training) }) // until it is disconnected
 		}
 	}
 	if err := clients.Wait(); err != nil {

@@ -1,4 +1,4 @@
 // Package compression is an example of clients that compress their updates: Flower
 // clients in Python, each with another kind, and a wrapper that does so for any
-// NumPyClient. See the README beside it. There is no code in Go but the test that runs it.
+// NumPyClient. See the README beside it. The only code in Go is the test that runs it.
 package compression

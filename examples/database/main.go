@@ -1,4 +1,4 @@
-// Command database makes a SQLite database with two tables and maps it in R2RML. The
+// Command database creates a SQLite database with two tables and maps it in R2RML. The
 // database joins the tables.
 package main
 

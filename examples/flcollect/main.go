@@ -94,7 +94,7 @@ func train(ctx context.Context, collector *flcollect.Server, target string) erro
 		if err != nil {
 			return err
 		}
-		clients.Go(func() error { return client.Run(ctx) }) // until it is sent away, when the job has ended
+		clients.Go(func() error { return client.Run(ctx) }) // until it is disconnected, when the job has ended
 	}
 	return clients.Wait()
 }

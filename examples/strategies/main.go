@@ -139,7 +139,7 @@ func train(ctx context.Context, collector *flcollect.Server, name, target string
 		if err != nil {
 			return err
 		}
-		training.Go(func() error { return client.Run(clientsCtx) }) // until it is sent away, when the job has ended
+		training.Go(func() error { return client.Run(clientsCtx) }) // until it is disconnected, when the job has ended
 	}
 	if err := training.Wait(); err != nil {
 		return err

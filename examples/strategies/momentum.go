@@ -23,7 +23,7 @@ type momentum struct {
 
 var _ strategy.Strategy = (*momentum)(nil)
 
-// newMomentum makes one with the parameters of a job: "momentum", and those of
+// newMomentum returns one with the parameters of a job: "momentum", and those of
 // FedAvg, which set how many clients take part.
 func newMomentum(conf strategy.Conf) (strategy.Strategy, error) {
 	share := 0.9

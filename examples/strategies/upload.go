@@ -21,7 +21,7 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy/wasm"
 )
 
-// load is a repository.Loader: it makes a strategy of an uploaded module. A module
+// load is a repository.Loader: it creates a strategy from an uploaded module. A module
 // that is not valid is an error that no repetition mends: [flcollect.ErrNoStrategy].
 func load(ctx context.Context, name string, file []byte, conf strategy.Conf) (strategy.Strategy, error) {
 	// Memory and fuel have their default bounds. A module in Go has a megabyte or two,
@@ -64,7 +64,7 @@ func builtFromGo(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// builtFromC is the module that clang made of momentum.c, which is beside it.
+// builtFromC is the module that clang compiled from momentum.c, which is beside it.
 func builtFromC(ctx context.Context) ([]byte, error) {
 	dir, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", module+"flcollect/strategy/wasm").Output()
 	if err != nil {

@@ -15,7 +15,7 @@ type Regression struct {
 	Bias    float64
 }
 
-// Decode makes a regression of the two tensors that [Regression.Tensors]
+// Decode returns a regression from the two tensors that [Regression.Tensors]
 // returns. The error names what does not fit.
 func Decode(model []tensor.Tensor) (Regression, error) {
 	var r Regression

@@ -32,7 +32,7 @@ type Tumour struct {
 }
 
 // All returns the [Count] tumours in the order of the source. An error can
-// only come of a damaged build.
+// only be caused by a damaged build.
 func All() ([]Tumour, error) {
 	all, err := decode(bytes.NewReader(compressed))
 	if err != nil {

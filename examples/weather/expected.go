@@ -7,14 +7,14 @@ import (
 	"github.com/iotenablers/enablers/annotate/rdf"
 )
 
-// The IRIs of the graph that the mappings make.
+// The IRIs of the graph that the mappings generate.
 const (
 	sosa        = "http://www.w3.org/ns/sosa/"
 	vocabulary  = "http://example.org/weather#"
 	xsdDateTime = "http://www.w3.org/2001/XMLSchema#dateTime"
 )
 
-// Expected returns the graph of o: what each of the three mappings has to make
+// Expected returns the graph of o: what each of the three mappings has to generate
 // of its message, statement for statement. It is built by hand, without a
 // mapping engine. The order is that of the mappings; it has no meaning.
 func Expected(o Observation) []rdf.Quad {

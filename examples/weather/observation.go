@@ -93,7 +93,7 @@ func decode(r io.Reader) iter.Seq2[Observation, error] {
 	}
 }
 
-// parse makes an observation of one row. The row's memory is not kept.
+// parse returns the observation in one row. The row's memory is not kept.
 func parse(row []string) (Observation, error) {
 	if len(row) != 11 {
 		return Observation{}, fmt.Errorf("%d columns, want 11", len(row))

@@ -26,7 +26,7 @@ const (
 
 // Attempts slows failed attempts down, by address. After ten of them in a row an address has to
 // wait a second before each further one. Credentials that it has used with success lately need
-// not wait. IPv6 addresses of one network of 64 bits count as one. It is made with
+// not wait. IPv6 addresses of one network of 64 bits count as one. It is created with
 // [NewAttempts] and safe for concurrent use.
 type Attempts struct {
 	clock func() time.Time

@@ -29,7 +29,7 @@ type Config struct {
 	// Tokens are the tokens that are accepted. Nil means none.
 	Tokens []*TokenFile
 	// Self has a token of this process, for its requests to its own listeners. Refusals and
-	// the sign-in page do not count it as a way to be let in. Nil means none.
+	// the sign-in page do not count it as a method of authentication. Nil means none.
 	Self *TokenFile
 	// Verifier accepts other tokens. Nil means none.
 	Verifier Verifier
@@ -46,7 +46,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Door decides who sends a request and what the caller may do. It is made with [New] and
+// Door decides who sends a request and what the caller may do. It is created with [New] and
 // safe for concurrent use.
 type Door struct {
 	config   Config

@@ -359,7 +359,7 @@ func TestTokenFile_isReadAgainWhenItIsBack(t *testing.T) {
 		require.True(t, valid())
 		time.Sleep(time.Minute)
 		away()
-		require.True(t, valid(), "a content that is not valid is no absence")
+		require.True(t, valid(), "invalid content is not an absence")
 	})
 }
 

@@ -100,7 +100,7 @@ type view struct {
 	Title, Server, Hint, Fault string
 	To                         string
 	Open, TakesTokens          bool
-	Provider                   string // that the person may sign in at, empty if there is none
+	Provider                   string // that the person may sign in at, empty without one
 	Caller                     Identity
 	SignedOut                  bool
 	GoOn                       bool // whether the browser goes on by itself

@@ -67,7 +67,7 @@ type signOn struct {
 // programs too. It is called before a listener is served.
 func (d *Door) SignOn(s SignOn) error {
 	answer, err := url.Parse(s.AnswerURL)
-	if err != nil || answer.Scheme != "http" && answer.Scheme != "https" || answer.Host == "" || !strings.HasPrefix(answer.Path, "/") {
+	if err != nil || (answer.Scheme != "http" && answer.Scheme != "https") || answer.Host == "" || !strings.HasPrefix(answer.Path, "/") {
 		return fmt.Errorf("access: SignOn.AnswerURL: %q: expected http://HOST/PATH or https://HOST/PATH", s.AnswerURL)
 	}
 	d.signOn.Store(&signOn{provider: s.Provider, name: s.Name, answer: answer})
@@ -138,7 +138,7 @@ func (p *pages) beginSignOn(w http.ResponseWriter, r *http.Request) error {
 // a proxy in front of it that has the address to which the provider sends browsers back.
 func (d *Door) isSecure(r *http.Request) bool {
 	on := d.signOn.Load()
-	return r.TLS != nil || on != nil && on.answer.Scheme == "https" && strings.EqualFold(r.Host, on.answer.Host)
+	return r.TLS != nil || (on != nil && on.answer.Scheme == "https" && strings.EqualFold(r.Host, on.answer.Host))
 }
 
 // withPort returns a host with a port, which may be empty.
@@ -233,7 +233,7 @@ func (d *Door) Granted(r *http.Request) (Identity, Grant, error) {
 }
 
 // Caller returns the person whose browser sends a request, for pages that show it: by session
-// or client certificate. Nothing is counted, and a person that is not known is no error: it has
+// or client certificate. Nothing is counted, and a person that is not known is not an error: it has
 // no name and no role. An open door lets everyone do more than the role says; see [Door.IsOpen].
 func (d *Door) Caller(r *http.Request) Identity {
 	identity, err := d.signedIn(r)

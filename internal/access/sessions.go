@@ -20,13 +20,13 @@ type Sessions interface {
 	// a time changes; the others wait, and are given what it left. When change returns an
 	// error, the value stays and Update returns the error.
 	Update(ctx context.Context, secret string, change func(value []byte) ([]byte, error)) ([]byte, error)
-	// End ends a session. It returns nil if there is none.
+	// End ends a session. It returns nil if the session is absent.
 	End(ctx context.Context, secret string) error
 	// Count returns how many sessions there are.
 	Count(ctx context.Context) (int, error)
 }
 
-// ErrNoSession reports that there is no session with a secret: it has ended, or there never
+// ErrNoSession reports that no session has a secret: it has ended, or there never
 // was one.
 var ErrNoSession = errors.New("access: there is no such session")
 

@@ -38,7 +38,7 @@ type digest [sha256.Size]byte
 
 func digestCredential(credential string) digest { return sha256.Sum256([]byte(credential)) }
 
-// TokenFile has the tokens of a file. It is made with [OpenTokens], [NewToken] or [NewTokenFrom],
+// TokenFile has the tokens of a file. It is created with [OpenTokens], [NewToken] or [NewTokenFrom],
 // and is safe for concurrent use. The file of OpenTokens is read again when it has changed. A file without
 // tokens, and one that has been missing for a minute, has none. While a new content is not valid,
 // the last valid one holds, and the log says so every minute.

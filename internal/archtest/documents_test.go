@@ -99,7 +99,7 @@ func TestRules_documentsUseTheWordsOfTheProject(t *testing.T) {
 			return err
 		case entry.IsDir() && (name == "testdata" || name == "node_modules" || name == ".git"):
 			return filepath.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".html" && name != "openapi.json":
+		case entry.IsDir() || (filepath.Ext(name) != ".md" && filepath.Ext(name) != ".html" && name != "openapi.json"):
 			return nil
 		}
 		text, err := os.ReadFile(path)

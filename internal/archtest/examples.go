@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// constructs reports whether a function of that name makes a value for the
+// constructs reports whether a function of that name creates a value for the
 // user.
 func constructs(name string) bool {
 	for _, verb := range []string{"New", "Open", "Load", "Parse", "Compile"} {

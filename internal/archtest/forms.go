@@ -140,10 +140,10 @@ func checkHandlers(t *tree) []finding {
 				continue // it wraps a handler
 			}
 			named := name == "Handler" || name == "Page"
-			method := function.Recv != nil && named && (len(list) == 0 || len(list) == 1 && last == "*HandlerOptions")
+			method := function.Recv != nil && named && (len(list) == 0 || (len(list) == 1 && last == "*HandlerOptions"))
 			constructed := name == "NewHandler" || name == "NewPage"
 			constructor := function.Recv == nil && constructed && (last == "*HandlerOptions" || last == "*rest.HandlerOptions" || last == "*Options")
-			alone := len(results.List) == 1 || constructor && len(results.List) == 2 && written(results.List[1].Type) == "error"
+			alone := len(results.List) == 1 || (constructor && len(results.List) == 2 && written(results.List[1].Type) == "error")
 			if !(method || constructor) || !alone {
 				found = append(found, finding{t.at(function.Pos()), name + " returns an http.Handler in a form of its own"})
 			}

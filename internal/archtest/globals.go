@@ -84,7 +84,7 @@ func embeds(doc *ast.CommentGroup) bool {
 	})
 }
 
-// sentinel reports whether a variable is an error made to be compared with.
+// sentinel reports whether a variable is an error that others are compared with.
 func sentinel(p *pkg, name *ast.Ident, value ast.Expr) bool {
 	if !strings.HasPrefix(name.Name, "Err") && !strings.HasPrefix(name.Name, "err") {
 		return false

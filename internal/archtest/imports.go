@@ -95,7 +95,7 @@ func checkTestImports(t *tree) []finding {
 			for importPath, pos := range f.imports {
 				_, own := t.own(importPath)
 				switch {
-				case own || standard(importPath) && importPath != "testing":
+				case own || (standard(importPath) && importPath != "testing"):
 				case f.test && importPath != "testing" && !under(allowed, importPath):
 					found = append(found, finding{t.at(pos), "a test must not import " + importPath})
 				case !f.test && (importPath == "testing" || under([]string{testify}, importPath)) && !suite(p):

@@ -61,7 +61,7 @@ func (s separation) forbids(t *tree, linked string) bool {
 		return matchesAny(s.own, dir)
 	}
 	for _, ban := range s.bans {
-		if ban == "." && !standard(linked) || under([]string{ban}, linked) {
+		if (ban == "." && !standard(linked)) || under([]string{ban}, linked) {
 			return true
 		}
 	}

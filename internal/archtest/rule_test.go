@@ -85,7 +85,7 @@ type fault struct {
 	want  string // place and text of the one finding
 }
 
-// one is a fault made of one file.
+// one is a fault of one file.
 func one(rule, name, text, want string) fault {
 	return fault{rule: rule, files: map[string]string{name: text}, want: want}
 }

@@ -207,7 +207,7 @@ func matches(pattern, dir string) bool {
 		return true
 	}
 	parent, below := strings.CutSuffix(pattern, "/...")
-	return dir == parent || below && strings.HasPrefix(dir, parent+"/")
+	return dir == parent || (below && strings.HasPrefix(dir, parent+"/"))
 }
 
 // matchesAny reports whether one of the patterns means the folder.

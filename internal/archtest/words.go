@@ -80,7 +80,7 @@ func camelWords(name string) []string {
 	start := 0
 	runes := []rune(name)
 	for i := 1; i <= len(runes); i++ {
-		if i == len(runes) || unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1]) || runes[i] == '_' {
+		if i == len(runes) || (unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1])) || runes[i] == '_' {
 			words = append(words, strings.ToLower(strings.Trim(string(runes[start:i]), "_")))
 			start = i
 		}

@@ -75,7 +75,7 @@ func TestServe_countsRequestsByMethodRouteAndStatus(t *testing.T) {
 	} {
 		require.Contains(t, text, line+"\n")
 	}
-	require.NotContains(t, text, "secret", "what clients choose is no label")
+	require.NotContains(t, text, "secret", "what clients choose is not a label")
 	require.NotContains(t, text, "BREW")
 }
 

@@ -141,7 +141,7 @@ func (fields Fields) Each(visit func(*Field)) {
 	}
 }
 
-// Find returns the field with a name; nil if there is none.
+// Find returns the field with a name; nil if it is absent.
 func (fields Fields) Find(name string) (found *Field) {
 	fields.Each(func(f *Field) {
 		if f.Name == name {
@@ -151,7 +151,7 @@ func (fields Fields) Find(name string) (found *Field) {
 	return found
 }
 
-// Group returns the fields of the group with a name; nil if there is none.
+// Group returns the fields of the group with a name; nil if it is absent.
 func (fields Fields) Group(name string) Fields {
 	for _, f := range fields {
 		if f.Kind != Group {
@@ -168,7 +168,7 @@ func (fields Fields) Group(name string) Fields {
 }
 
 // At returns the field of a member, or of the object that the member is in, or else the first field
-// of a member below it; nil if there is none.
+// of a member below it; nil if it is absent.
 func (fields Fields) At(path string) (found *Field) {
 	longest, path := 0, path+"."
 	fields.Each(func(f *Field) {
@@ -189,7 +189,7 @@ func (fields Fields) Fill(form url.Values) {
 	})
 }
 
-// Get returns the value of the field with a name, without space around it; empty if there is none.
+// Get returns the value of the field with a name, without space around it; empty if it is absent.
 func (fields Fields) Get(name string) string {
 	if f := fields.Find(name); f != nil {
 		return strings.TrimSpace(f.Value)

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// lookUp returns the value at a path; nil if there is none.
+// lookUp returns the value at a path; nil if it is absent.
 func lookUp(values map[string]any, path string) any {
 	first, rest, nested := strings.Cut(path, ".")
 	if !nested {

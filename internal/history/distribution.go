@@ -60,7 +60,7 @@ func (d *distribution) plot(to *Plot, name string, at int, last, slots int64) {
 	}
 }
 
-// quantiles returns estimates for counts, and false if there is no value.
+// quantiles returns estimates for counts, and false without values.
 func (d *distribution) quantiles(counts []uint64) (Quantiles, bool) {
 	var total uint64
 	for _, n := range counts {

@@ -39,7 +39,7 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Store has the series of one system. It is made with [New] and safe for concurrent use.
+// Store has the series of one system. It is created with [New] and safe for concurrent use.
 type Store struct {
 	most   int
 	clock  func() time.Time
@@ -119,7 +119,7 @@ func (s *Store) forgetOldest() {
 	var oldest string
 	var at time.Time
 	for name, one := range s.series {
-		if oldest == "" || one.recorded.Before(at) || one.recorded.Equal(at) && name < oldest {
+		if oldest == "" || one.recorded.Before(at) || (one.recorded.Equal(at) && name < oldest) {
 			oldest, at = name, one.recorded
 		}
 	}

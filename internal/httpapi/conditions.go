@@ -50,7 +50,7 @@ func ReadEntityTags(header http.Header, name string) (EntityTags, error) {
 		if rest == "" {
 			continue
 		}
-		if tags.Any || given && rest == "*" {
+		if tags.Any || (given && rest == "*") {
 			return malformed() // * stands alone
 		}
 		given = true
@@ -61,7 +61,7 @@ func ReadEntityTags(header http.Header, name string) (EntityTags, error) {
 		for rest = strings.TrimLeft(rest, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
 			tag, after, ok := cutEntityTag(rest)
 			rest = strings.TrimLeft(after, " \t")
-			if !ok || rest != "" && rest[0] != ',' {
+			if !ok || (rest != "" && rest[0] != ',') {
 				return malformed()
 			}
 			tags.List = append(tags.List, tag)
@@ -99,7 +99,7 @@ func (t EntityTags) texts(strong bool) []string {
 	}
 	var texts []string
 	for _, tag := range t.List {
-		if strong && tag.Weak || tag.Value == "*" {
+		if (strong && tag.Weak) || tag.Value == "*" {
 			texts = append(texts, tag.String()) // with quotation marks, which no value has
 		} else {
 			texts = append(texts, tag.Value)

@@ -1,7 +1,7 @@
 // Package httpapi is what the REST interfaces of all building blocks share.
 //
 // A package lists its routes in one table of [Route] values; the handlers
-// return errors. [NewHandler] makes an http.Handler of the table: it answers
+// return errors. [NewHandler] returns an http.Handler for the table: it answers
 // each route with and without a trailing slash, turns errors into answers,
 // recovers panics, gives each request an identifier and logs it.
 //

@@ -27,7 +27,7 @@ const (
 	// route.
 	OwnPagesAndLinks
 	// AnyPages lets pages of every origin send all requests. It is for routes
-	// that are made for other origins, or that have a check of their own.
+	// that are meant for other origins, or that have a check of their own.
 	AnyPages
 )
 
@@ -65,7 +65,7 @@ func ParseHost(text string) (host, origin string, err error) {
 	host = text
 	if strings.Contains(text, "://") {
 		at, err := url.Parse(strings.TrimSuffix(text, "/"))
-		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Scheme+"://"+at.Host != at.String() {
+		if err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Scheme+"://"+at.Host != at.String() {
 			return "", "", fmt.Errorf("%q is no origin: expected http://HOST, https://HOST, or one of them with :PORT", text)
 		}
 		if at.Port() == defaultPort(at.Scheme) { // browsers leave it out of Origin
@@ -74,7 +74,7 @@ func ParseHost(text string) (host, origin string, err error) {
 		host, origin = at.Hostname(), at.String()
 	}
 	host = strings.TrimSuffix(host, ".")
-	if host == "" || strings.ContainsAny(host, " /@?#*\"'\\") || origin == "" && strings.Contains(host, ":") {
+	if host == "" || strings.ContainsAny(host, " /@?#*\"'\\") || (origin == "" && strings.Contains(host, ":")) {
 		return "", "", fmt.Errorf("%q is no name of a host: expected one without a port, such as models.example.org", text)
 	}
 	return host, origin, nil
@@ -167,7 +167,7 @@ func (g *guard) isReferredElsewhere(r *http.Request) bool {
 		return false
 	}
 	page, err := url.Parse(r.Header.Get("Referer"))
-	return err != nil || page.Host != r.Host && !g.origins[page.Scheme+"://"+page.Host]
+	return err != nil || (page.Host != r.Host && !g.origins[page.Scheme+"://"+page.Host])
 }
 
 // isLink reports whether a browser opens a page that a link, or an address that a

@@ -16,7 +16,7 @@ type Instruments struct {
 	Command, Version string
 	// Traffic counts the requests. Required.
 	Traffic *Traffic
-	// Tracer makes a span of each request. Nil is off.
+	// Tracer creates a span of each request. Nil is off.
 	Tracer *tracing.Tracer
 	// Draining reports whether the process is about to stop, so that [Ready] says so. Nil
 	// means that it is not.

@@ -20,7 +20,7 @@ import (
 // it; the answer and the log repeat it.
 const RequestIDHeader = "X-Request-Id"
 
-// observe gives each request an identifier, logs it at debug level, counts it, makes a span
+// observe gives each request an identifier, logs it at debug level, counts it, creates a span
 // of it where the process traces, and answers a panicking handler's request with 500.
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func (r *recorder) take(pattern string) {
 // finish counts the request and ends its span.
 func (r *recorder) finish(request *http.Request, took time.Duration) {
 	if r.copied && request.MultipartForm != nil {
-		_ = request.MultipartForm.RemoveAll() // as the server does with its own; there is no place for the error
+		_ = request.MultipartForm.RemoveAll() // as the server does with its own; the error cannot be reported
 	}
 	status := r.status
 	if status == 0 && !r.broken {

@@ -40,7 +40,7 @@ func Handler(h http.Handler) HandlerFunc {
 
 // Options tunes [NewHandler]. The zero value is ready for use.
 type Options struct {
-	// Classify says what a client gets for an error that is no [*Error]. Nil,
+	// Classify says what a client gets for an error that is not an [*Error]. Nil,
 	// or a nil result, means status 500 without details.
 	Classify func(error) *Error
 	// WriteError writes an error to the client, also for requests that no
@@ -214,7 +214,7 @@ type routed struct {
 // ServeHTTP implements http.Handler.
 func (h *routed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := h.server
-	if recorder, ok := w.(*recorder); ok { // as observe makes it
+	if recorder, ok := w.(*recorder); ok { // from observe
 		recorder.take(h.Pattern)
 	}
 	if e := s.guard.checkOrigin(r, h.Origins); e != nil {

@@ -18,14 +18,14 @@ func BaseURL(text string) (*url.URL, error) {
 	switch {
 	case err != nil: // it repeats the URL
 		return nil, errors.New("not a URL")
-	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+	case (base.Scheme != "http" && base.Scheme != "https") || base.Host == "":
 		return nil, fmt.Errorf("%q: expected http://HOST or https://HOST", base.Redacted())
 	}
 	return base, nil
 }
 
 // CheckToken returns what is wrong with a token for a service at a base URL. It does not
-// repeat the token. An empty one is no token.
+// repeat the token. An empty one is not a token.
 func CheckToken(token string, base *url.URL) error {
 	switch {
 	case token == "":
@@ -47,7 +47,7 @@ func Authorize(request *http.Request, token string) {
 
 // New returns a client that is as another one, nil for a zero [http.Client], but
 // follows no redirect to another origin, which gets neither the body nor the
-// credentials of a request, and none that would make a GET of a POST: its success would be
+// credentials of a request, and none that would turn a POST into a GET: its success would be
 // none. The first is an error, with the second the answer is the redirect. Requests whose
 // context carries a span have one of their own below it, and its place in the header.
 func New(like *http.Client) *http.Client {

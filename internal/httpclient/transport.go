@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/internal/tracing"
 )
 
-// transport makes a span of each request whose context carries one, and has the service
+// transport creates a span of each request whose context carries one, and has the service
 // continue the trace (https://www.w3.org/TR/trace-context/).
 type transport struct{ next http.RoundTripper }
 

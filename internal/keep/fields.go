@@ -10,7 +10,7 @@ import (
 // shape is what a type has of JSON members. A nil shape is that of a value that has
 // nothing unknown: a text, a number, or a value with a form of its own.
 type shape struct {
-	// fields are the members of a struct, by name; nil if the value is no struct.
+	// fields are the members of a struct, by name; nil if the value is not a struct.
 	fields map[string]field
 	// key is the member that an element of a list is recognised by.
 	key string
@@ -24,7 +24,7 @@ type field struct {
 	shape *shape
 }
 
-// maker makes shapes. It has those of the structs that it has begun, which may contain
+// maker creates shapes. It has those of the structs that it has begun, which may contain
 // themselves.
 type maker map[reflect.Type]*shape
 

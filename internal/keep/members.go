@@ -37,7 +37,7 @@ type element struct {
 }
 
 func (n *node) isEmpty() bool {
-	return n == nil || len(n.unknown) == 0 && len(n.known) == 0 && len(n.elements) == 0
+	return n == nil || (len(n.unknown) == 0 && len(n.known) == 0 && len(n.elements) == 0)
 }
 
 // Type is what a Go type has of members. It is computed once with [TypeFor], where
@@ -89,7 +89,7 @@ func (t Type) find(data []byte) Members {
 	return Members{found}
 }
 
-// IsZero reports whether there are no unknown members.
+// IsZero reports whether it has no unknown members.
 func (m Members) IsZero() bool { return m.root == nil }
 
 // At returns the unknown members of the object below the known members of these names.
@@ -151,7 +151,7 @@ func (m Members) Marshal(value any) ([]byte, error) {
 
 // MarshalKept is Marshal, and returns the members that the text has: those of the objects
 // that are still in the value. A program that keeps a value between two writes goes on
-// with these, so that an object that is removed and made anew does not have the members
+// with these, so that an object that is removed and created again does not have the members
 // of the first one.
 func (m Members) MarshalKept(value any) ([]byte, Members, error) {
 	data, err := json.Marshal(value)

@@ -25,7 +25,7 @@ type space struct {
 	handle *netlink.Handle
 }
 
-// New makes the hosts and links of those names, of up to 12 bytes, with the
+// New creates the hosts and links of those names, of up to 12 bytes, with the
 // addresses 192.0.2.1 and .2 of the client's and the server's end of the first
 // link, 192.0.3.1 and .2 of the second, and so on. Without the right to, it
 // returns the system's error.
@@ -33,12 +33,12 @@ func New(links ...string) (*Lab, error) {
 	l := &Lab{}
 	for _, s := range []*space{&l.hosts[Client], &l.hosts[Server], &l.air} {
 		if err := s.open(); err != nil {
-			return nil, errors.Join(fmt.Errorf("make network namespace: %w", err), l.Close())
+			return nil, errors.Join(fmt.Errorf("create network namespace: %w", err), l.Close())
 		}
 	}
 	for i, name := range links {
 		if err := l.join(i, name); err != nil {
-			return nil, errors.Join(fmt.Errorf("make link %q: %w", name, err), l.Close())
+			return nil, errors.Join(fmt.Errorf("create link %q: %w", name, err), l.Close())
 		}
 	}
 	return l, nil
@@ -72,7 +72,7 @@ func (s *space) up(name string) error {
 	return s.handle.LinkSetUp(link)
 }
 
-// join makes one link: a pair of interfaces from each host to the air, and a
+// join creates one link: a pair of interfaces from each host to the air, and a
 // bridge there that passes on everything that it is given.
 func (l *Lab) join(index int, name string) error {
 	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "b-" + name}}

@@ -10,7 +10,7 @@ import (
 // Lab is there on Linux only.
 type Lab struct{}
 
-func unsupported() error { return fmt.Errorf("make network namespace: %w", errors.ErrUnsupported) }
+func unsupported() error { return fmt.Errorf("create network namespace: %w", errors.ErrUnsupported) }
 
 // New returns errors.ErrUnsupported.
 func New(...string) (*Lab, error) { return nil, unsupported() }

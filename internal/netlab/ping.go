@@ -50,7 +50,7 @@ type Ping struct {
 	Grace time.Duration
 	// Window is how many packets may be under way, so that what a busy machine does not keep up
 	// with waits at its sender and overflows no queue. While that many are, and no answer comes, one is
-	// sent in every 50 ms. Zero is no bound.
+	// sent in every 50 ms. Zero means no bound.
 	Window int
 }
 

@@ -14,7 +14,7 @@ import (
 // Hosts is a list of the hosts that a server may connect to: names, addresses and ranges
 // of addresses. What a name of the list resolves to is of no concern; any other name has
 // to resolve to an address of the list, and only such addresses are connected to. A nil
-// list allows every host. It is made with [ParseHosts] and is safe for concurrent use.
+// list allows every host. It is created with [ParseHosts] and is safe for concurrent use.
 type Hosts struct {
 	names  []hostName
 	ranges []hostRange
@@ -32,7 +32,7 @@ type hostRange struct {
 	port   int
 }
 
-// Dial makes a connection, as [net.Dialer.DialContext] does.
+// Dial opens a connection, as [net.Dialer.DialContext] does.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // ParseHosts reads a list whose entries are HOST, HOST:PORT, *.DOMAIN for all names below a
@@ -79,10 +79,10 @@ func (h *Hosts) add(entry string) error {
 	return nil
 }
 
-// checkName returns an error for what is no DNS name.
+// checkName returns an error for what is not a DNS name.
 func checkName(name string) error {
 	wrong := func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
+		return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.')
 	}
 	switch {
 	case name == "" || strings.ContainsFunc(name, wrong) || strings.HasPrefix(name, ".") || strings.Contains(name, ".."):
@@ -110,7 +110,7 @@ func (h *Hosts) Check(host string, port int) error {
 	return nil
 }
 
-// Over returns a function that connects to hosts of the list only, and has dial make the
+// Over returns a function that connects to hosts of the list only, and has dial open the
 // connections. The errors of all other hosts are the same, whether the name exists or not
 // and whatever listens there. A nil dial means that of a zero net.Dialer.
 func (h *Hosts) Over(dial Dial) Dial {

@@ -50,7 +50,7 @@ func (p Policy) Check(address netip.Addr) error {
 }
 
 // Control is for the field Control of a net.Dialer. It refuses a connection before
-// the connection is made.
+// the connection is opened.
 func (p Policy) Control(_, address string, _ syscall.RawConn) error {
 	end, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -18,7 +18,7 @@ type entry struct {
 
 // ipv4Registry is the IANA IPv4 Special-Purpose Address Registry, as of 2025-10-09:
 // https://www.iana.org/assignments/iana-ipv4-special-registry. What is globally reachable
-// there, but lies in a range that is not, is an anycast address of a protocol and refused
+// there, but is in a range that is not, is an anycast address of a protocol and refused
 // with the range.
 var ipv4Registry = []entry{
 	{"0.0.0.0/8", "This network (RFC 791)", false},

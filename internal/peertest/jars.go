@@ -104,7 +104,7 @@ func mavenProject(libraries []string) (string, error) {
 	return project.String(), nil
 }
 
-// fetchJars makes the folder, under its name only when all libraries are there.
+// fetchJars creates the folder, under its name only when all libraries are there.
 func fetchJars(folder, project string) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(folder), "fetching-")
 	if err != nil {

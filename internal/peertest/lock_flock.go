@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock waits until this caller alone has the file, which it makes if it is
+// lock waits until this caller alone has the file, which it creates if it is
 // missing. The end of the process unlocks it as well.
 func lock(name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {

@@ -35,9 +35,9 @@ func Python(tb testing.TB, packages ...string) string {
 
 // PythonProgram is Python outside of a test. Every set of packages, in any
 // order, has a virtual environment of its own in the user's cache folder, which
-// is made the first time with the python3 of the search path; that may take
+// is created the first time with the python3 of the search path; that may take
 // minutes and the network, and happens only when the peers are [Required].
-// Another python3 makes new environments. Several processes may call it at once:
+// Another python3 creates new environments. Several processes may call it at once:
 // one of them installs, the others wait for it.
 func PythonProgram(packages ...string) (string, error) {
 	if Excluded() {
@@ -108,10 +108,10 @@ func complete(folder string) bool {
 	return true
 }
 
-// marker is a file that is made when all else is there.
+// marker is a file that is created last.
 func marker(folder string) string { return filepath.Join(folder, "complete") }
 
-// install makes the environment at its final place, since its programs contain
+// install creates the environment at its final place, since its programs contain
 // their own paths. What an earlier attempt has left is removed.
 func install(folder string, packages []string) error {
 	if err := os.RemoveAll(folder); err != nil {

@@ -34,7 +34,7 @@ func cache(t *testing.T) string {
 	return folder
 }
 
-// wheel makes a package "greeting" of the version and has pip look nowhere else.
+// wheel builds a package "greeting" of the version and has pip look nowhere else.
 func wheel(t *testing.T, version, text string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -31,7 +31,7 @@ func PythonSource(tb testing.TB, name string) (string, error) {
 }
 
 // PythonSourceFolder is PythonSource outside of a test. The folder is in the
-// user's cache folder. It is made the first time with pip, which takes about a minute and the
+// user's cache folder. It is built the first time with pip, which takes about a minute and the
 // network; that happens only when the peers are [Required]. Several processes
 // may call it at once: one of them fetches, the others wait for it.
 func PythonSourceFolder(name string) (string, error) {

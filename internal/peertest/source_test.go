@@ -13,7 +13,7 @@ import (
 	"github.com/iotenablers/enablers/internal/peertest"
 )
 
-// sdist makes a source archive of "greeting" of the version, which builds with
+// sdist writes a source archive of "greeting" of the version, which builds with
 // what it has itself, and has pip look nowhere else.
 func sdist(t *testing.T, version string) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Token reads the token in a file. Where there is no such file it generates a token and a
+// Token reads the token in a file. If the file is absent, it generates a token and a
 // file with it, and fresh is true. Only the owner can read the file. After a crash the
 // file is complete or does not exist. A file that has the beginning of a generated token is
 // refused, since it was truncated. Any other text is a token that an operator has chosen.

@@ -29,7 +29,7 @@ type accepting struct {
 	closed chan struct{}
 
 	mu      sync.Mutex
-	logged  time.Time // the last warning; zero if there is none
+	logged  time.Time // the last warning; zero before the first
 	skipped int       // errors since then
 }
 

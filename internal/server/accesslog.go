@@ -25,7 +25,7 @@ const (
 )
 
 const accessUsage = "which requests to the gateway get a line: `off`, failures, or all. A line is a JSON object on standard error, or in " +
-	"the file of -access-log-file; at most 100 lines a second are written of failures, and 10000 of all"
+	"the file of -access-log-file; at most 100 lines per second are written of failures, and 10000 of all"
 
 // AccessLog is the log of the requests to a gateway, one JSON object a line. A request never waits
 // for it: lines beyond a rate, and those that cannot be written in time, are dropped and

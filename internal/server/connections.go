@@ -93,7 +93,7 @@ func (l *connectionLimit) Set(text string) error {
 
 // defaultConnections returns the default bound, for the limit of open files as it is now.
 func defaultConnections() int {
-	const reserve, least = 64, 16 // of files that are no connections; with connections to services, each takes two
+	const reserve, least = 64, 16 // of files that are not connections; with connections to services, each takes two
 	return max(least, min(most, (openFiles()-reserve)/2))
 }
 
@@ -202,7 +202,7 @@ func closeWrite(conn net.Conn) error {
 // ReadFrom implements io.ReaderFrom: the kernel copies files to the connection.
 func (c *boundedConn) ReadFrom(from io.Reader) (int64, error) { return io.Copy(c.Conn, from) }
 
-// admit returns a connection within the bound, or nil if there is no room for it.
+// admit returns a connection within the bound, or nil beyond the bound.
 func (b *Connections) admit(accepted net.Conn, first stage) net.Conn {
 	c := &boundedConn{Conn: accepted, bound: b, client: clientAddress(accepted.RemoteAddr()), stage: first}
 	victim, ok := b.enter(c)

@@ -211,7 +211,7 @@ func (f *Flags) advised(err error) error {
 	return fmt.Errorf("there is no flag -%s", name)
 }
 
-// remedy says what to do about an argument that is no flag.
+// remedy says what to do about an argument that is not a flag.
 func (f *Flags) remedy(argument string) string {
 	if argument == "true" || argument == "false" {
 		return "; a flag that is on or off has its value after an equals sign, as in -version=" + argument
@@ -295,5 +295,5 @@ func (f *Flags) Help(w io.Writer) {
 		}
 		text.WriteString("\n")
 	})
-	_, _ = io.WriteString(w, text.String()) // there is no place for the error
+	_, _ = io.WriteString(w, text.String()) // the error cannot be reported
 }

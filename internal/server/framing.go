@@ -30,7 +30,7 @@ func framing(s *http.Server) {
 		old := !r.ProtoAtLeast(1, 1)
 		if coded := len(r.TransferEncoding) > 0; r.ProtoMajor == 1 && (old || coded) {
 			conn, seen := r.Context().Value(framedKey{}).(*framedConn)
-			if !seen || old && conn.coded.Load() || coded && conn.both.Load() {
+			if !seen || (old && conn.coded.Load()) || (coded && conn.both.Load()) {
 				w.Header().Set("Connection", "close")
 			}
 		}
@@ -105,7 +105,7 @@ func (c *framedConn) watch(p []byte) {
 // endLine takes the begin of a line, without the line feed.
 func (c *framedConn) endLine(line []byte) {
 	switch {
-	case len(line) == 0 || len(line) == 1 && line[0] == '\r':
+	case len(line) == 0 || (len(line) == 1 && line[0] == '\r'):
 		c.length, c.coding = false, false
 		return
 	case beginsWith(line, lengthField):

@@ -28,7 +28,7 @@ func Listen(flagName, address string) (net.Listener, error) {
 		var malformed *net.AddrError
 		var unknown *net.DNSError
 		err = fmt.Errorf("listen on %q (-%s): %w", address, flagName, err)
-		if errors.As(err, &malformed) || errors.As(err, &unknown) && unknown.IsNotFound {
+		if errors.As(err, &malformed) || (errors.As(err, &unknown) && unknown.IsNotFound) {
 			err = cli.Usage(err)
 		}
 		return nil, err

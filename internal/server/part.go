@@ -25,7 +25,7 @@ type Part struct {
 	Reload func(context.Context) error
 	// Healthy returns nil if the part works, and otherwise or when the context ends an error:
 	// the watchdog of a service manager then restarts the process. What the part needs of
-	// other processes is no reason for one. Nil means that the part works while it runs.
+	// other processes is not a reason for one. Nil means that the part works while it runs.
 	Healthy func(context.Context) error
 }
 

@@ -161,7 +161,7 @@ func (p *process) reload(ctx context.Context, parts []*runningPart) {
 
 // beat says to the service manager that the process works, if its parts do.
 func (p *process) beat(ctx context.Context, parts []*runningPart) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.manager.interval/2) // the stop is no fault
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.manager.interval/2) // the stop is not a fault
 	defer cancel()
 	for _, r := range parts {
 		if r.Healthy == nil {

@@ -176,7 +176,7 @@ func TestRun_stopsWhileAPartIsAskedWhetherItWorks(t *testing.T) {
 	require.Equal(t, "READY=1\nSTATUS=serving", m.next())
 	interrupt <- p.Interrupt
 	require.NoError(t, p.Wait())
-	require.NotContains(t, p.Log.String(), "level=ERROR", "a stop is no fault of the part")
+	require.NotContains(t, p.Log.String(), "level=ERROR", "a stop is not a fault of the part")
 }
 
 func TestRun_drainsBeforeItStops(t *testing.T) {

@@ -50,7 +50,7 @@ func (f *Flags) reload() (reloaded, restart []string, err error) {
 		before, had := f.file[one]
 		after, has := now[one]
 		switch {
-		case f.ahead[one] || had == has && before == after:
+		case f.ahead[one] || (had == has && before == after):
 		case one == levelFlag && f.Lookup(levelFlag) != nil:
 			if err := f.setLevel(cmp.Or(after, f.Lookup(levelFlag).DefValue)); err != nil {
 				errs = append(errs, fmt.Errorf("%s in %q: invalid value %q: %w", levelFlag, name, after, err))

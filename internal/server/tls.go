@@ -145,7 +145,7 @@ func (c *Certificates) current() *tls.Config {
 	return fresh
 }
 
-// stat returns when each file was changed last, the zero time where there is none.
+// stat returns when each file was changed last, the zero time for a file that is absent.
 func (c *Certificates) stat() (version [3]time.Time) {
 	for i, name := range []string{c.of.Certificate, c.of.Key, c.of.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {

@@ -80,7 +80,7 @@ func (p *Part) Frame(r *http.Request, title string, trail ...Crumb) Frame {
 }
 
 // Root returns the relative address of the root of the handler that has the request: a step
-// up for each slash after the first. A slash within a name is escaped, and is no step.
+// up for each slash after the first. A slash within a name is escaped, and is not a step.
 func Root(r *http.Request) string {
 	steps := strings.Count(r.URL.EscapedPath(), "/") - 1
 	if steps <= 0 {

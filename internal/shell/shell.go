@@ -57,7 +57,7 @@ func (s *Shell) With(next http.Handler) http.Handler {
 	})
 }
 
-// of returns the shell around a request, nil if there is none.
+// of returns the shell around a request, nil without one.
 func of(r *http.Request) *Shell {
 	s, _ := r.Context().Value(contextKey{}).(*Shell)
 	return s

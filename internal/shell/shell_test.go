@@ -74,7 +74,7 @@ func TestPart_Show_worksWhereverItIsMounted(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, body)
 	}
-	require.Equal(t, http.StatusNotFound, get(mux, "/ui/things/page/list.html").Code, "templates are no assets")
+	require.Equal(t, http.StatusNotFound, get(mux, "/ui/things/page/list.html").Code, "templates are not assets")
 }
 
 func TestShell_With_showsSectionsAndThePerson(t *testing.T) {
@@ -88,7 +88,7 @@ func TestShell_With_showsSectionsAndThePerson(t *testing.T) {
 	require.Contains(t, page, `<a href="/ui/">Overview</a><a href="/ui/things/" aria-current="true">Things</a>`)
 	require.Contains(t, page, "Ada &lt;x&gt;")
 	require.Contains(t, page, `action="/out"`)
-	require.NotContains(t, page, "<button>Make</button>", "a reader cannot make anything")
+	require.NotContains(t, page, "<button>Make</button>", "a reader cannot create anything")
 	person = shell.Person{Role: httpapi.Operator, SignIn: "/in"}
 	page = get(h, "/").Body.String()
 	require.Contains(t, page, `href="/in">Sign in</a>`)

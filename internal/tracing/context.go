@@ -17,7 +17,7 @@ const carriedFlags = trace.FlagsSampled | trace.FlagsRandom
 // may add more.
 func WellFormed(parent string) bool {
 	const size, zeros = 55, "00000000000000000000000000000000"
-	if len(parent) < size || parent[:2] == "ff" || len(parent) > size && (parent[:2] == "00" || parent[size] != '-') {
+	if len(parent) < size || parent[:2] == "ff" || (len(parent) > size && (parent[:2] == "00" || parent[size] != '-')) {
 		return false
 	}
 	for i, c := range []byte(parent) {
@@ -32,7 +32,7 @@ func WellFormed(parent string) bool {
 	return parent[3:35] != zeros && parent[36:52] != zeros[:16]
 }
 
-// span returns the span that the context names; one that is not valid if there is none.
+// span returns the span that the context names; one that is not valid if the context names none.
 func (c Context) span() trace.SpanContext {
 	if !WellFormed(c.Parent) {
 		return trace.SpanContext{}

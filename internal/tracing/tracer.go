@@ -32,7 +32,7 @@ func New(provider trace.TracerProvider, room string) *Tracer {
 	return &Tracer{tracer: provider.Tracer("github.com/iotenablers/enablers/" + room)}
 }
 
-// On reports whether spans are made: for what is only worked out to be put on a span.
+// On reports whether spans are created: for what is only worked out to be put on a span.
 func (t *Tracer) On() bool { return t != nil }
 
 // Start begins a span below the one that the context carries, or a trace of its own. The

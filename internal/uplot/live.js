@@ -66,7 +66,7 @@ class Chart {
   }
 }
 
-// findCharts makes a chart of every element with the attribute data-chart, by its value.
+// findCharts creates a chart of every element with the attribute data-chart, by its value.
 // They are drawn again in the other colours when the page turns dark or light.
 export function findCharts() {
   const charts = Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((figure) => [figure.dataset.chart, new Chart(figure)]));

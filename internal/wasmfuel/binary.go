@@ -127,7 +127,7 @@ func (r *reader) signed(bits int) int64 {
 		b := r.byte()
 		part := int64(int8(b<<1) >> 1) // the sign is in the last part
 		if left := bits - shift; left <= 7 {
-			if over := part >> (left - 1); b&0x80 != 0 || over != 0 && over != -1 {
+			if over := part >> (left - 1); b&0x80 != 0 || (over != 0 && over != -1) {
 				break
 			}
 			return v | part<<shift
@@ -146,7 +146,7 @@ func appendSigned(to []byte, v int64) []byte {
 	for {
 		b := byte(v & 0x7f)
 		v >>= 7
-		if v == 0 && b&0x40 == 0 || v == -1 && b&0x40 != 0 {
+		if (v == 0 && b&0x40 == 0) || (v == -1 && b&0x40 != 0) {
 			return append(to, b)
 		}
 		to = append(to, b|0x80)

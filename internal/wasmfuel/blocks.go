@@ -93,7 +93,7 @@ func (b *body) charge(r *reader) {
 		last := b.frames[len(b.frames)-1]
 		b.frames = b.frames[:len(b.frames)-1]
 		b.height = last.base + height(last.leaves)
-		if joins := last.op == opIf || last.op == opBlock && last.target; joins || b.dead || len(b.frames) == 0 {
+		if joins := last.op == opIf || (last.op == opBlock && last.target); joins || b.dead || len(b.frames) == 0 {
 			b.flush(false)
 		}
 		return

@@ -8,7 +8,7 @@ type height int
 // arity is the number of parameters and results of a function type.
 func (t functionType) arity() (params, results int) { return len(t.params), len(t.results) }
 
-// move returns the height after an instruction that is no block, and not below
+// move returns the height after an instruction that is not a block, and not below
 // that of the block it is in.
 func (h height) move(m *meter, i instruction, base height) height {
 	takes, leaves := m.effect(i)

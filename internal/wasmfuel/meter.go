@@ -58,7 +58,7 @@ type importedFunction struct {
 // Meter returns the module with instructions that count its instructions. They
 // subtract the cost of each segment from a global variable, and call an imported
 // function of the host when it is negative. That function provides more fuel or
-// ends the call. Instructions that move or make any number of bytes or elements
+// ends the call. Instructions that move or create any number of bytes or elements
 // are charged by that number. The variable comes after those of the module and the
 // new functions after its own, save for the import, which has the functions of the
 // module one number higher. The same module becomes the same bytes.

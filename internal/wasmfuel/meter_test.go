@@ -143,7 +143,7 @@ func suite(t *testing.T) string {
 }
 
 // bare returns a module without its custom sections, which metering leaves out. What
-// is no module remains as it is.
+// is not a module remains as it is.
 func bare(module []byte) []byte {
 	sections, err := split(module)
 	if err != nil {
@@ -314,7 +314,7 @@ func FuzzMeter(f *testing.F) {
 				arguments[i] = uint64(i)
 			}
 			got, errTwo := two.ExportedFunction(name).Call(t.Context(), arguments...)
-			if counted.spent || errTwo != nil && strings.Contains(errTwo.Error(), "stack overflow") {
+			if counted.spent || (errTwo != nil && strings.Contains(errTwo.Error(), "stack overflow")) {
 				return
 			}
 			want, errOne := one.ExportedFunction(name).Call(t.Context(), arguments...)

@@ -2,7 +2,7 @@
 // compare. It reads lines of JSON, {"definition": "…"} with the file in base64,
 // and writes a line for each: {"config": {…}} in the declarative format, or
 // {"error": "…"}. It is a module of its own, so that what the converter depends on
-// is no dependency of the project.
+// is not a dependency of the project.
 package main
 
 import (

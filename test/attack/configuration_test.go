@@ -60,7 +60,7 @@ func (p *process) leak(a answer) string {
 	if strings.Contains(a.body, p.dir) {
 		return "shows a folder of the server"
 	}
-	home, _ := os.UserHomeDir()         // empty if there is none
+	home, _ := os.UserHomeDir()         // empty without one
 	source, _ := filepath.Abs("../../") // of the program
 	for _, folder := range []string{home, source} {
 		if len(folder) > 1 && strings.Contains(a.body, folder+"/") {
@@ -106,7 +106,7 @@ func unsafe(a answer) string {
 	return ""
 }
 
-// TestConfiguration_filesOfTheServer_areNotServed asks for what lies in data folders and what
+// TestConfiguration_filesOfTheServer_areNotServed asks for what is in data folders and what
 // other servers have, as an administrator.
 func TestConfiguration_filesOfTheServer_areNotServed(t *testing.T) {
 	eachSharedListener(t, func(t *testing.T, p *process, at string) {

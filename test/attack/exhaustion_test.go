@@ -200,7 +200,7 @@ func (o operation) hasBody() bool {
 	return o.method == http.MethodPost || o.method == http.MethodPut || o.method == http.MethodPatch
 }
 
-// isHandled reports whether an answer is no failure of the server. A server may lack what an operation is
+// isHandled reports whether an answer is not a failure of the server. A server may lack what an operation is
 // about (501), or be too busy (503).
 func (o operation) isHandled(a answer) bool {
 	return a.status < http.StatusInternalServerError || a.status == http.StatusNotImplemented || a.status == http.StatusServiceUnavailable

@@ -31,7 +31,7 @@ func protected(t *testing.T, at string) operation {
 			return o
 		}
 	}
-	t.Fatal("there is no protected route")
+	t.Fatal("no route is protected")
 	return operation{}
 }
 
@@ -95,7 +95,7 @@ func slowedDown(t *testing.T, o operation, attempt func() answer) (a answer) {
 	return a
 }
 
-// TestGuessing_forms_areNoTokens sends what is no valid bearer token, and tokens where none
+// TestGuessing_forms_areNoTokens sends what is not a valid bearer token, and tokens where none
 // are expected.
 func TestGuessing_forms_areNoTokens(t *testing.T) {
 	eachListener(t, func(t *testing.T, p *process, at string) {

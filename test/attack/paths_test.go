@@ -38,7 +38,7 @@ func (w *wire) close() {
 	}
 }
 
-// write opens a connection if there is none, and writes to it.
+// write opens a connection if none is open, and writes to it.
 func (w *wire) write(text string) error {
 	if w.conn == nil {
 		conn, err := net.DialTimeout("tcp", w.host, patience)
@@ -102,7 +102,7 @@ func spellings(host, path string) []string {
 }
 
 // TestPaths_otherSpellings_reachNothing asks for every protected route in other spellings, without
-// a token. What is let in is public by itself.
+// a token. What is accepted is public by itself.
 func TestPaths_otherSpellings_reachNothing(t *testing.T) {
 	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		w := newWire(t, at)
@@ -181,7 +181,7 @@ func TestPaths_overrides_changeNothing(t *testing.T) {
 
 func isPublicPost(path string) bool { return strings.HasPrefix(path, "/.enablers/sign-") }
 
-// TestPaths_forwardedAddress_isNotBelieved has callers claim to come of this machine.
+// TestPaths_forwardedAddress_isNotBelieved has callers claim to be on this machine.
 func TestPaths_forwardedAddress_isNotBelieved(t *testing.T) {
 	eachSharedListener(t, func(t *testing.T, _ *process, at string) {
 		for _, o := range operations(t, at) {

@@ -20,10 +20,10 @@ func TestReadme_namesTheTests(t *testing.T) {
 	declaration := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	root := filepath.Join("..", "..")
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && entry.Name() == "node_modules" {
+		if err != nil || (entry.IsDir() && entry.Name() == "node_modules") {
 			return fs.SkipDir
 		}
-		if entry.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".test.js") {
+		if entry.IsDir() || (!strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".test.js")) {
 			return nil
 		}
 		declared[entry.Name()] = true

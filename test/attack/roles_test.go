@@ -69,10 +69,10 @@ func (o operation) fault(caller httpapi.Role, a answer) string {
 		return "the document gives no x-role"
 	case caller.Includes(o.role):
 		if a.status == http.StatusUnauthorized || challenge != "" {
-			return "expected to be let in"
+			return "expected to be accepted"
 		}
 		if a.status == http.StatusForbidden && refusedByTheServer[o.String()] == "" {
-			return "expected to be let in"
+			return "expected to be accepted"
 		}
 	case caller == httpapi.Public:
 		if a.status != http.StatusUnauthorized || !strings.HasPrefix(challenge, "Bearer ") {

@@ -43,7 +43,7 @@ func helm(t *testing.T, commands string) *exec.Cmd {
 	return command
 }
 
-// There is no cluster: Helm makes all that it would send to one.
+// It needs no cluster: Helm renders all that it would send to one.
 func TestPage_helmInstallsAsTyped(t *testing.T) {
 	t.Parallel()
 	typed := strings.TrimSpace(blockOfPage(t, "helm install"))

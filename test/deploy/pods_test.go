@@ -24,7 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// patience bounds what the tests wait for; it is no measurement.
+// patience bounds what the tests wait for; it is not a measurement.
 const patience = 2 * time.Minute
 
 // allowsNoDevice is a value of MULTILINK_ALLOW with which multi-link changes nothing of this machine.
@@ -201,7 +201,7 @@ func onThisMachine(t *testing.T, r release, w workload, folder string) map[strin
 			require.Equal(t, "/etc/enablers/access-tokens", value)
 			env[name] = tokens
 		case strings.HasSuffix(name, "_LISTEN"):
-			require.Truef(t, ports[value], "%s=%s is no port of the container", name, value)
+			require.Truef(t, ports[value], "%s=%s is not a port of the container", name, value)
 			delete(ports, value)
 			env[name] = "127.0.0.1:0"
 		case strings.HasSuffix(name, "_DRAIN_DELAY"):

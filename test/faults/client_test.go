@@ -171,7 +171,7 @@ func (c *client) holds(path string, parts ...string) error {
 	}
 	for _, part := range parts {
 		if !bytes.Contains(text, []byte(part)) {
-			return fmt.Errorf("GET %s: there is no %s in it: %.1000s", path, part, text)
+			return fmt.Errorf("GET %s: has no %s: %.1000s", path, part, text)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // TestServersRefuseAReadOnlyFolder starts servers on a file system that is read-only: over a
-// folder with data, and where there is none. When it is writable again they have everything.
+// folder with data, and without one. When it is writable again they have everything.
 func TestServersRefuseAReadOnlyFolder(t *testing.T) {
 	eachBlock(t, func(t *testing.T, b block) {
 		for _, fresh := range []bool{false, true} {

@@ -5,7 +5,7 @@
 //
 // The first line on standard output is "listening on HOST:PORT". It keeps its
 // data in DIR and ends with a signal. It is a module of its own, so that what it
-// depends on is no dependency of the project.
+// depends on is not a dependency of the project.
 //
 // FerretDB looks a document up and changes it in two steps, where MongoDB has
 // one: of two compare-and-sets at one time both can succeed. So this server

@@ -37,7 +37,7 @@ func (t *turnstile) serve() {
 			return
 		}
 		t.work.Go(func() {
-			_ = t.pass(client, server) // a connection that ends is no error
+			_ = t.pass(client, server) // the end of a connection is not an error
 			_ = client.Close()
 			_ = server.Close()
 		})

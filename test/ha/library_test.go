@@ -121,7 +121,7 @@ func (m *managers) revision(at int, enabler string) (int, error) {
 	}
 	seen := map[string]bool{}
 	for _, v := range record.Versions {
-		if seen[v.Version] || v.Version != record.Version.Version && v.State != apimgmt.Sunset {
+		if seen[v.Version] || (v.Version != record.Version.Version && v.State != apimgmt.Sunset) {
 			return 0, fmt.Errorf("version %s is there twice, or is %s beside %s", v.Version, v.State, record.Version.Version)
 		}
 		seen[v.Version] = true

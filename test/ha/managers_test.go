@@ -206,7 +206,7 @@ func (m *managers) publishAll(ctx context.Context, user int) {
 	var names []string
 	for ctx.Err() == nil {
 		var name string
-		if len(names) < enablers && rand.N(3) == 0 || len(names) == 0 {
+		if (len(names) < enablers && rand.N(3) == 0) || len(names) == 0 {
 			name = fmt.Sprintf("user-%d-%d", user, len(names))
 			names = append(names, name)
 			m.mu.Lock()

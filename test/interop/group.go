@@ -28,7 +28,7 @@ func StartGroup(t testing.TB, command *exec.Cmd) *Process {
 func (p *Process) KillGroup() {
 	for over := time.Now().Add(groupLimit); time.Now().Before(over); <-time.After(10 * time.Millisecond) {
 		if syscall.Kill(-p.Pid(), syscall.SIGKILL) != nil {
-			break // there is none left
+			break // none is left
 		}
 	}
 	<-p.Ended()

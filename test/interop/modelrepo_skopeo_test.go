@@ -20,7 +20,7 @@ import (
 func skopeo(t *testing.T, arguments ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("skopeo")
-	if peertest.Excluded() || err != nil && !peertest.Required() {
+	if peertest.Excluded() || (err != nil && !peertest.Required()) {
 		t.Skip("skopeo is not installed")
 	}
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 // Command kongclients tries a gateway's Admin API with two clients that others have
 // written for Kong: go-kong, and the reconciler that decK is made of. It is a module
-// of its own, so that what they depend on is no dependency of the project.
+// of its own, so that what they depend on is not a dependency of the project.
 //
 //	kongclients life ADDRESS [TOKEN]
 //	kongclients sync ADDRESS [TOKEN]

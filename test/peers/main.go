@@ -131,7 +131,7 @@ func start(ctx context.Context, peers []*peer, folder string) error {
 	return errors.Join(errs...)
 }
 
-// watch waits for the end of the context, which is no error, or that of a server.
+// watch waits for the end of the context, which is not an error, or that of a server.
 func watch(ctx context.Context, peers []*peer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

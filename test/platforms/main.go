@@ -6,7 +6,7 @@
 // That finds what a compiler for these platforms would find, a missing symbol or a
 // constant that no int of 32 bits holds, in a tenth of the time, since no code is
 // made. Tests are checked where the system is Linux, on which they run. It is a module
-// of its own, so that the loader is no dependency of the project.
+// of its own, so that the loader is not a dependency of the project.
 package main
 
 import (

@@ -39,7 +39,7 @@ func Commands() []Command {
 			Name: "annotator", Service: true,
 			Summary: "Semantic annotator: JSON, CSV and XML messages into RDF",
 			About: "Channels take messages from MQTT and Kafka brokers, map them with RML and publish RDF, in order and at " +
-				"least once. They are made and watched over REST and on pages.",
+				"least once. They are created and watched over REST and on pages.",
 			Env:   []string{"ANNOTATOR_DATA=/data"},
 			Ports: []string{"8080/tcp"},
 		},

@@ -18,7 +18,7 @@ import (
 
 // Guarded is a handler that refuses what web pages elsewhere have a browser send.
 type Guarded struct {
-	// New makes the handler, with further names of its server.
+	// New returns the handler, with further names of its server.
 	New func(hosts ...string) http.Handler
 	// Read is a path that every client may read. Empty means /healthz.
 	Read string

@@ -54,7 +54,7 @@ func Start(t testing.TB, run Run, args ...string) *Program {
 	return p
 }
 
-// Next returns the next line of standard output. The test fails if there is none.
+// Next returns the next line of standard output. The test fails at the end of the output.
 func (p *Program) Next() string {
 	p.t.Helper()
 	over := time.After(patience)

@@ -32,7 +32,7 @@ func TestCollector_async_slowClientHoldsUpNone(t *testing.T) {
 	waits.open(t, versions)
 	c.awaitResult("async")
 	for _, client := range clients {
-		require.Zero(t, client.AwaitEnd(), "also the slow one is sent away in good order")
+		require.Zero(t, client.AwaitEnd(), "the slow one is disconnected in good order as well")
 	}
 	requireAdded(t, load(t, python, c.weights("adder", "1", "async"))[0], versions)
 

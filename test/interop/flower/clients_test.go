@@ -163,7 +163,7 @@ func TestCollector_stop_endsJobsAndClientsWithoutAResult(t *testing.T) {
 			require.Equal(t, "INTERRUPTED", c.status("stopped").Status)
 			waits.open(t, 3)
 			for _, client := range clients {
-				require.Zero(t, client.AwaitEnd(), "it is sent away as at the end of a training")
+				require.Zero(t, client.AwaitEnd(), "it is disconnected as at the end of a training")
 			}
 			require.Empty(t, c.results("adder", "1"))
 

@@ -218,7 +218,7 @@ func (c *collector) await(id, what string, wanted func(state) bool) state {
 func (c *collector) awaitResult(id string) state {
 	c.t.Helper()
 	s := c.await(id, "finished and stored", func(s state) bool {
-		return s.Status == "FINISHED" && s.Stored || s.Status == "INTERRUPTED"
+		return (s.Status == "FINISHED" && s.Stored) || s.Status == "INTERRUPTED"
 	})
 	require.Equal(c.t, "FINISHED", s.Status, s.Error)
 	return s

@@ -153,7 +153,7 @@ func (k *killer) client(ctx context.Context, number int) {
 		},
 	})
 	if err != nil {
-		panic(err) // there is no other address
+		panic(err) // the address is valid
 	}
 	for ctx.Err() == nil {
 		_ = client.Run(ctx) // the collector is killed all the time

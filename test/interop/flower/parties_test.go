@@ -82,7 +82,7 @@ func startParties(t testing.TB, python string, k kind, examples ...int) *parties
 	return p
 }
 
-// awaitEnd waits until all have been sent away.
+// awaitEnd waits until all have been disconnected.
 func (p *parties) awaitEnd() {
 	p.t.Helper()
 	for _, client := range p.clients {

@@ -150,7 +150,7 @@ func flowers(t testing.TB, python string, rounds int, numbers ...int) (weights [
 
 // SuperNodes train an app of the Message API. The collector is killed in the second of three rounds, and goes
 // on with the same SuperNodes. They take part in a second job beside clients of start_client, in which the app
-// of one raises an exception. In the end a SuperNode is sent away.
+// of one raises an exception. In the end a SuperNode is disconnected.
 func TestCollector_superNodes_trainWhateverHappens(t *testing.T) {
 	takesLong(t)
 	for _, version := range []string{"1.30.0", newest} {

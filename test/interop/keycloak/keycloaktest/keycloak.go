@@ -56,7 +56,7 @@ func Start(tb testing.TB) *Keycloak {
 		if peertest.Required() {
 			tb.Fatalf("Keycloak is demanded by %s=1: %v", peertest.RequirePeers, err)
 		}
-		tb.Skipf("there is no Keycloak to start: %v", err)
+		tb.Skipf("Keycloak cannot be started: %v", err)
 	}
 	for range 3 { // another process may take the port before Keycloak does
 		k := &Keycloak{tb: tb}

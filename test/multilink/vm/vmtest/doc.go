@@ -8,7 +8,7 @@
 // with the libraries that they need. It ends with the test, whatever happens to
 // the test, and after [Config.Limit] in any case.
 //
-// The machine is emulated, instruction by instruction: there is no need for a
+// The machine is emulated, instruction by instruction: it needs no
 // processor that can be lent to guests, and one second of the host is a second
 // of the guest. It is slow, so what it shows is what happens, not when: no test
 // may conclude anything from less than some hundred milliseconds.
