@@ -348,7 +348,7 @@ func TestMatches_meansFoldersAtOrBelow(t *testing.T) {
 	}
 }
 
-func TestRoomOf_returnsTheLongestRow(t *testing.T) {
+func TestFindRoom_returnsTheLongestRow(t *testing.T) {
 	row, ok := findRoom("annotate/rml/internal/xmldoc")
 	require.True(t, ok)
 	require.Equal(t, "annotate/rml/internal/xmldoc", row.dir)

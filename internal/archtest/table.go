@@ -426,6 +426,7 @@ func importTable() []room {
 		{dir: "test/multilink/vm/...", imports: []string{
 			"internal/peertest", "multilink/...", "storage", "test/multilink/vm/...",
 		}, modules: []string{"golang.org/x/sys"}},
+		{dir: "test/interop", imports: []string{"internal/peertest"}, modules: []string{testify}},
 		{dir: "test/interop/load", imports: []string{
 			"annotate", "flcollect", "flcollect/...", "storage", "storage/mongo", "storage/s3", "storage/s3/s3test",
 		}, modules: []string{testify}},
