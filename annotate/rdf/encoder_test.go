@@ -335,7 +335,8 @@ func TestParseFormat_acceptsEveryName(t *testing.T) {
 		}
 	}
 	_, err := rdf.ParseFormat("xml")
-	require.EqualError(t, err, `parse format "xml": expected one of ntriples, nquads, turtle, trig, jsonld, rdfxml, rdfjson`)
+	require.EqualError(t, err, `parse format "xml": expected one of `+rdf.FormatNames(nil))
+	require.Contains(t, rdf.FormatNames(nil), "ntriples, nquads, turtle, ")
 }
 
 // A row that is not complete, or that claims what its writer does not do, is found here.

@@ -155,7 +155,8 @@ func TestRunMap_knowsEveryFormat(t *testing.T) {
 	require.NoError(t, err)
 	names := rdf.FormatNames(nil)
 	require.Contains(t, help, names)
-	require.Contains(t, string(documentation), "[-format "+strings.ReplaceAll(names, ", ", "|")+"]")
+	synopsis := "[-format " + strings.ReplaceAll(names, ", ", "|") + "]"
+	require.True(t, bytes.Contains(documentation, []byte(synopsis)), "docs/mapping.md: expected %s", synopsis)
 	mapping := write(t, "m.ttl", datedMapping)
 	for _, format := range rdf.Formats() {
 		out, err := rmlCommand(t, `{"list":[{"id":1,"until":"2022-05-01T00:00:00Z"}]}`, "map", "-mapping", mapping, "-format", format.String())
