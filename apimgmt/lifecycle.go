@@ -84,7 +84,9 @@ func (e *edition) enter(t Transition, now time.Time) {
 			e.Sunset = &at
 		}
 	case t.State != Sunset:
-		e.Deprecated, e.Sunset, e.Link = nil, nil, ""
+		e.Deprecated = nil
+		e.Sunset = nil
+		e.Link = ""
 	}
 	e.State, e.Updated = t.State, now
 }

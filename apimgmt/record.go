@@ -144,7 +144,9 @@ func (r *record) matches(text string) bool {
 
 // describe copies from a definition what lists and searches show.
 func (e *edition) describe(d *definition.Definition) {
-	e.Title, e.OpenAPI, e.Version = d.Title(), d.OpenAPI(), d.Version()
+	e.Title = d.Title()
+	e.OpenAPI = d.OpenAPI()
+	e.Version = d.Version()
 	e.About = d.Description()
 	e.Format = "json"
 	if d.IsYAML() {

@@ -153,7 +153,9 @@ func (g *routing) supersede(ctx context.Context, at *snapshot, c *change, versio
 			return err
 		}
 		if len(own.index.Conflicts(content.index)) > 0 {
-			other.State, other.Updated, other.Serial = Sunset, c.desired.Updated, at.head.Serial+1
+			other.State = Sunset
+			other.Updated = c.desired.Updated
+			other.Serial = at.head.Serial + 1
 			c.superseded = append(c.superseded, other.Version)
 		}
 	}
@@ -203,7 +205,10 @@ func unowned(c entity.Config) entity.Config {
 	c.Upstreams = slices.DeleteFunc(c.Upstreams, func(e entity.Upstream) bool { return owned(e.Meta) })
 	// These have no routes and no names in common with what is published, and may refer to
 	// what is left out.
-	c.Plugins, c.Targets, c.Consumers, c.Keys = nil, nil, nil, nil
+	c.Plugins = nil
+	c.Targets = nil
+	c.Consumers = nil
+	c.Keys = nil
 	services := map[string]bool{}
 	for _, e := range c.Services {
 		services[e.ID] = true

@@ -260,7 +260,9 @@ func (c *carrier) places(p *Plugin) []Plugin {
 	var next []Plugin
 	place := func(route, service *Ref) {
 		made := p.clone()
-		made.Route, made.Service, made.InstanceName = route, service, ""
+		made.Route = route
+		made.Service = service
+		made.InstanceName = ""
 		next = append(next, made)
 	}
 	if p.Route != nil {

@@ -45,14 +45,18 @@ func (m Meta) clone() Meta {
 
 func (s Service) clone() Service {
 	s.Meta = s.Meta.clone()
-	s.Enabled, s.Retries, s.TLSVerify = clonePointer(s.Enabled), clonePointer(s.Retries), clonePointer(s.TLSVerify)
+	s.Enabled = clonePointer(s.Enabled)
+	s.Retries = clonePointer(s.Retries)
+	s.TLSVerify = clonePointer(s.TLSVerify)
 	return s
 }
 
 func (r Route) clone() Route {
 	r.Meta = r.Meta.clone()
 	r.Service = clonePointer(r.Service)
-	r.Protocols, r.Methods, r.Hosts = slices.Clone(r.Protocols), slices.Clone(r.Methods), slices.Clone(r.Hosts)
+	r.Protocols = slices.Clone(r.Protocols)
+	r.Methods = slices.Clone(r.Methods)
+	r.Hosts = slices.Clone(r.Hosts)
 	r.Paths, r.SNIs = slices.Clone(r.Paths), slices.Clone(r.SNIs)
 	r.Headers = cloneHeaders(r.Headers)
 	r.StripPath = clonePointer(r.StripPath)
@@ -65,7 +69,9 @@ func (p Plugin) clone() Plugin {
 	p.Enabled = clonePointer(p.Enabled)
 	p.Config = slices.Clone(p.Config)
 	p.Protocols = slices.Clone(p.Protocols)
-	p.Service, p.Route, p.Consumer = clonePointer(p.Service), clonePointer(p.Route), clonePointer(p.Consumer)
+	p.Service = clonePointer(p.Service)
+	p.Route = clonePointer(p.Route)
+	p.Consumer = clonePointer(p.Consumer)
 	return p
 }
 

@@ -156,7 +156,9 @@ func (w *writer) plugin(e Plugin) (*document.Node, error) {
 	default:
 		consumer = nil
 	}
-	e.Route, e.Service, e.Consumer = nil, nil, nil
+	e.Route = nil
+	e.Service = nil
+	e.Consumer = nil
 	n, err := document.Marshal(e)
 	if err != nil {
 		return nil, err

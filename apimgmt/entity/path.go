@@ -153,6 +153,9 @@ func (s *Service) SetURL(address string) error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return &FieldError{Kind: KindService, ID: s.ID, Name: s.Name, Field: "url", Reason: "has a user, a query or a fragment"}
 	}
-	s.Protocol, s.Host, s.Port, s.Path = strings.ToLower(u.Scheme), u.Hostname(), port, u.EscapedPath()
+	s.Protocol = strings.ToLower(u.Scheme)
+	s.Host = u.Hostname()
+	s.Port = port
+	s.Path = u.EscapedPath()
 	return nil
 }

@@ -115,7 +115,9 @@ type failures struct {
 
 // add keeps a failure, without memory of its request.
 func (f *failures) add(one Failure) {
-	one.Path, one.Host, one.Subject = strings.Clone(one.Path), strings.Clone(one.Host), strings.Clone(one.Subject)
+	one.Path = strings.Clone(one.Path)
+	one.Host = strings.Clone(one.Host)
+	one.Subject = strings.Clone(one.Subject)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ring[f.count%keptFailures] = one

@@ -194,7 +194,9 @@ func (g *Gateway) compileService(t *table, e *entity.Service) (*service, error) 
 	case "grpc":
 		s.grpc = true
 	case "grpcs":
-		s.scheme, s.grpc, port = "https", true, 443
+		s.scheme = "https"
+		s.grpc = true
+		port = 443
 	default:
 		return nil, fmt.Errorf("protocol: %q is not served here", e.Protocol)
 	}
@@ -208,7 +210,9 @@ func (g *Gateway) compileService(t *table, e *entity.Service) (*service, error) 
 		s.retries = *e.Retries
 	}
 	milliseconds := func(n int) time.Duration { return time.Duration(cmp.Or(n, 60000)) * time.Millisecond }
-	s.connect, s.write, s.read = milliseconds(e.ConnectTimeout), milliseconds(e.WriteTimeout), milliseconds(e.ReadTimeout)
+	s.connect = milliseconds(e.ConnectTimeout)
+	s.write = milliseconds(e.WriteTimeout)
+	s.read = milliseconds(e.ReadTimeout)
 	if s.pool = t.pools[e.Host]; s.pool == nil {
 		port = cmp.Or(e.Port, port)
 		host := strings.Trim(e.Host, "[]")

@@ -204,7 +204,9 @@ func (s step) sent() any {
 func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 	var there fields
 	look := update
-	look.method, look.body, look.answer = http.MethodGet, nil, &there
+	look.method = http.MethodGet
+	look.body = nil
+	look.answer = &there
 	if err := g.client.make(ctx, look); err != nil {
 		return err
 	}
@@ -219,7 +221,10 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 // taken to agree.
 func (g *Gateway) check(ctx context.Context, s step) error {
 	made := g.call(s)
-	made.method, made.path, made.body, made.resume = http.MethodPost, "/schemas/"+collection(s.kind)+"/validate", s.body, nil
+	made.method = http.MethodPost
+	made.path = "/schemas/" + collection(s.kind) + "/validate"
+	made.body = s.body
+	made.resume = nil
 	err := g.client.make(ctx, made)
 	if isStatus(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented) {
 		return nil

@@ -53,7 +53,9 @@ func (r *rest) replace(w http.ResponseWriter, req *http.Request, caller *oidc.Cl
 // upload reads the rest of the request and publishes.
 func (r *rest) upload(w http.ResponseWriter, req *http.Request, u apimgmt.Upload, found wire.Faults) error {
 	query := req.URL.Query()
-	u.State, u.Server, u.Path = apimgmt.State(query.Get("state")), query.Get("server"), query.Get(pathField)
+	u.State = apimgmt.State(query.Get("state"))
+	u.Server = query.Get("server")
+	u.Path = query.Get(pathField)
 	for _, fault := range u.Check() {
 		if fault.Field == "enabler" && !query.Has("enabler") && u.Enabler == "" {
 			continue // that it is missing is among the faults already

@@ -53,13 +53,19 @@ func (t *table) fresh() row {
 	e := t.blank()
 	switch e := e.entity.(type) {
 	case *entity.Service:
-		e.Protocol, e.Enabled, e.TLSVerify = "http", &yes, &yes
+		e.Protocol = "http"
+		e.Enabled = &yes
+		e.TLSVerify = &yes
 	case *entity.Route:
-		e.StripPath, e.HTTPSRedirectStatusCode, e.PathHandling = &yes, http.StatusUpgradeRequired, "v0"
+		e.StripPath = &yes
+		e.HTTPSRedirectStatusCode = http.StatusUpgradeRequired
+		e.PathHandling = "v0"
 	case *entity.Plugin:
 		e.Enabled = &yes
 	case *entity.Upstream:
-		e.Algorithm, e.HashOn, e.HashFallback = "round-robin", "none", "none"
+		e.Algorithm = "round-robin"
+		e.HashOn = "none"
+		e.HashFallback = "none"
 	}
 	return e
 }
@@ -133,9 +139,13 @@ func (p *pages) newEditView(r *http.Request, t *table, config *entity.Config, e 
 		v.ID = id.String()
 	} else {
 		l := newLister(config).describeRow(e)
-		title, v.Entity, v.Fingerprint = l.Label, &l, fingerprint(e)
+		title = l.Label
+		v.Entity = &l
+		v.Fingerprint = fingerprint(e)
 		if kind, parts := p.entityParts(config, e); kind != "" {
-			v.PartKind, v.PartPlural, v.Parts = string(kind), tableFor(kind).plural, parts
+			v.PartKind = string(kind)
+			v.PartPlural = tableFor(kind).plural
+			v.Parts = parts
 		}
 	}
 	v.frame = p.frame(r, title, list, trail...)

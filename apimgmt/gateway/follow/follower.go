@@ -180,7 +180,10 @@ func (f *Follower) serve(data []byte, tag string) error {
 		f.secret = secret
 		return err
 	}
-	f.normal, f.tag, f.data, f.state.Serving = next, tag, data, true
+	f.normal = next
+	f.tag = tag
+	f.data = data
+	f.state.Serving = true
 	f.seen, f.saved = tag, time.Time{}
 	return nil
 }
@@ -241,7 +244,11 @@ func (f *Follower) ask(ctx context.Context) {
 		f.config.Logger.Error("the control plane's configuration cannot be served; the one before is served on", "error", err)
 		return
 	}
-	f.note(func(s *State) { s.Unreachable, s.Refused, s.Current = nil, nil, time.Now() })
+	f.note(func(s *State) {
+		s.Unreachable = nil
+		s.Refused = nil
+		s.Current = time.Now()
+	})
 	f.config.Logger.Info("a new configuration is served", "tag", tag)
 	f.save(0)
 }

@@ -180,12 +180,16 @@ func (p *oidcPlugin) begin(x *gateway.Exchange) *gateway.Answer {
 	}
 	asked := x.Request().URL
 	back := *here
-	back.Path, back.RawPath, back.RawQuery = asked.Path, asked.RawPath, asked.RawQuery
+	back.Path = asked.Path
+	back.RawPath = asked.RawPath
+	back.RawQuery = asked.RawQuery
 	redirect := *here
 	redirect.Path, redirect.RawPath = asked.Path, asked.RawPath
 	path := x.Path()
 	if p.login.callback != "" {
-		redirect.Path, redirect.RawPath, path = p.login.callback, "", p.login.callback
+		redirect.Path = p.login.callback
+		redirect.RawPath = ""
+		path = p.login.callback
 	}
 	begun, err := p.login.client.BeginAt(x.Context(), redirect.String())
 	if err != nil {

@@ -41,7 +41,9 @@ func (h *handler) logout(w http.ResponseWriter, r *http.Request) error {
 		if err != nil || c.Kind != "ID" || c.Issuer != h.issuer || (bye.Client != "" && bye.Client != c.Party) {
 			return h.errorPage(w, http.StatusBadRequest, "The application does not say rightly who is to be signed out.")
 		}
-		bye.Client, bye.Session, hinted = c.Party, c.Session, true
+		bye.Client = c.Party
+		bye.Session = c.Session
+		hinted = true
 	}
 	if back := fields.Get("post_logout_redirect_uri"); back != "" {
 		client, ok := h.clients[bye.Client]

@@ -59,7 +59,9 @@ func (h *handler) errorPage(w http.ResponseWriter, status int, text string) erro
 // show writes a page that may load its style and nothing else, be in no frame,
 // and send its form here and be sent on from there.
 func (h *handler) show(w http.ResponseWriter, status int, on string, what page) error {
-	what.Realm, what.Style, what.Issuer = h.config.Realm.Name, h.issuer+"/login-actions/style.css", h.issuer
+	what.Realm = h.config.Realm.Name
+	what.Style = h.issuer + "/login-actions/style.css"
+	what.Issuer = h.issuer
 	parsed, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return err

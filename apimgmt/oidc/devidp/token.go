@@ -78,7 +78,9 @@ func hasScope(scope, word string) bool { return slices.Contains(strings.Fields(s
 func scopedProfile(user account, scope string) profile {
 	var p profile
 	if hasScope(scope, "profile") {
-		p.Username, p.GivenName, p.FamilyName = user.Name, user.FirstName, user.LastName
+		p.Username = user.Name
+		p.GivenName = user.FirstName
+		p.FamilyName = user.LastName
 		p.Name = strings.TrimSpace(user.FirstName + " " + user.LastName)
 	}
 	if hasScope(scope, "email") && user.Email != "" {
@@ -115,7 +117,13 @@ func (p *Provider) issue(ctx context.Context, client Client, user account, s *se
 	}
 	if hasScope(g.Scope, "openid") {
 		id := access
-		id.Audience, id.Kind, id.ID, id.Nonce, id.Roles, id.Origins, id.Scope = client.ID, "ID", uuid.NewString(), g.Nonce, nil, nil, ""
+		id.Audience = client.ID
+		id.Kind = "ID"
+		id.ID = uuid.NewString()
+		id.Nonce = g.Nonce
+		id.Roles = nil
+		id.Origins = nil
+		id.Scope = ""
 		half := sha256.Sum256([]byte(answer.Access))
 		id.AtHash = base64.RawURLEncoding.EncodeToString(half[:16]) // OpenID Connect Core section 3.1.3.6
 		if answer.ID, err = p.ring.sign(ctx, id); err != nil {
