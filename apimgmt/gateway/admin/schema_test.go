@@ -66,7 +66,8 @@ func TestAPI_schemas_listThePluginFields(t *testing.T) {
 		maps.Copy(filled, needed[kind])
 		c.do(http.MethodPost, "/schemas/plugins/validate", object{"name": kind, "config": filled}, http.StatusOK)
 	}
-	require.Equal(t, fieldSchema{Type: "array", Default: []any{"apikey"}, Elements: &fieldSchema{Type: "string"}}, configs["key-auth"]["key_names"])
+	require.Equal(t, fieldSchema{Type: "array", Default: []any{"apikey"}, Elements: &fieldSchema{Type: "string"}},
+		configs["key-auth"]["key_names"])
 	require.Equal(t, fieldSchema{Type: "integer"}, configs["rate-limiting"]["minute"])
 	require.Equal(t, fieldSchema{Type: "integer", Default: 429.0}, configs["rate-limiting"]["error_code"])
 	require.Equal(t, fieldSchema{Type: "boolean", Default: false}, configs["acl"]["hide_groups_header"])
