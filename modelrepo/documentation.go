@@ -188,7 +188,7 @@ func (t *tree) needsPages(ctx context.Context, owner string) (bool, error) {
 	if errors.Is(err, errAbsent) {
 		return false, nil
 	}
-	return err == nil && (n.Documentation != nil && n.Documentation.ID == id || n.ticketAt(id) >= 0), err
+	return err == nil && ((n.Documentation != nil && n.Documentation.ID == id) || n.ticketAt(id) >= 0), err
 }
 
 // OpenPage opens a page of a version's documentation by its path. An empty path, or one

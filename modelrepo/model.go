@@ -76,7 +76,7 @@ func checkValue(op string, at Path, field, value string, creating bool, valid fu
 	return nil
 }
 
-// apply changes the field and reports whether that made a difference.
+// apply changes the field and reports whether anything has changed.
 func apply(field *string, value string) bool {
 	switch value {
 	case "":
@@ -148,7 +148,7 @@ func (s *Store) Model(ctx context.Context, at Path, listing *Listing) (Model, er
 	return m, nil
 }
 
-// UpdateModel changes a model and reports whether that made a difference. The error
+// UpdateModel changes a model and reports whether anything has changed. The error
 // matches [ErrInvalid], [ErrTooLarge], [ErrNotFound], or [ErrExists] if an alias is the
 // tag of a version.
 func (s *Store) UpdateModel(ctx context.Context, at Path, to ModelUpdate) (changed bool, err error) {

@@ -115,7 +115,7 @@ func (s *Store) Namespace(ctx context.Context, name string, listing *Listing) (N
 	return result, nil
 }
 
-// UpdateNamespace changes a namespace and reports whether that made a difference. The
+// UpdateNamespace changes a namespace and reports whether anything has changed. The
 // error matches [ErrInvalid], [ErrTooLarge] or [ErrNotFound].
 func (s *Store) UpdateNamespace(ctx context.Context, name string, to NamespaceUpdate) (changed bool, err error) {
 	const op = "update namespace"

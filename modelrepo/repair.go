@@ -67,7 +67,7 @@ func (t *tree) repair(ctx context.Context, doc storage.Document, grace time.Dura
 	switch {
 	case left && n.Mark.Kind == pending:
 		err = t.docs.Delete(ctx, doc.Key, doc.Revision)
-	case left || given > 0 && n.visible():
+	case left || (given > 0 && n.visible()):
 		n.Mark = nil
 		_, err = t.docs.Update(ctx, doc.Key, doc.Revision, n.encode())
 	default:

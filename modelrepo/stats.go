@@ -132,5 +132,5 @@ func (s *Store) Usage(ctx context.Context, namespace string) (Usage, error) {
 	return made, nil
 }
 
-// Limits returns the quotas that the repository was made with.
+// Limits returns the quotas that the repository was created with.
 func (s *Store) Limits() Limits { return s.config.Limits }

@@ -51,14 +51,14 @@ type Config struct {
 	// Changed is called after each operation of this Store that has changed something, by
 	// several goroutines. It must return quickly. Nil means not at all.
 	Changed func(Change)
-	// TracerProvider makes spans of uploads and of the calls of webhooks, which continue the
+	// TracerProvider records spans of uploads and of the calls of webhooks, which continue the
 	// trace of what they report. Nil is off, and costs nothing.
 	TracerProvider trace.TracerProvider
 	// Logger receives the events of Run. Nil is silent.
 	Logger *slog.Logger
 }
 
-// Store is a repository. It is made with [New] and is safe for concurrent use, also by
+// Store is a repository. It is created with [New] and is safe for concurrent use, also by
 // several processes over one storage.
 type Store struct {
 	config    Config

@@ -67,7 +67,7 @@ func (u *usage) try(ctx context.Context, op string, at Path, more int64, then fu
 		fits := more <= 0 || more <= most-t.bytes-t.reserved
 		age := time.Since(t.read)
 		// Uploads of other processes can make a tally inexact as soon as it is read.
-		old := more > 0 && attempt < 2 && (age > tallyTrusted || !fits && (t.inexact || age > tallyFresh))
+		old := more > 0 && attempt < 2 && (age > tallyTrusted || (!fits && (t.inexact || age > tallyFresh)))
 		if !old && fits {
 			then(t)
 		}

@@ -146,7 +146,7 @@ func (s *Store) Version(ctx context.Context, at Path) (Version, error) {
 	return v, nil
 }
 
-// UpdateVersion changes a version and reports whether that made a difference. The error
+// UpdateVersion changes a version and reports whether anything has changed. The error
 // matches [ErrInvalid], [ErrTooLarge], [ErrNotFound] or [ErrImmutable].
 func (s *Store) UpdateVersion(ctx context.Context, at Path, to VersionUpdate) (changed bool, err error) {
 	const op = "update model version"

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// CheckedReader reads a blob and compares it with a digest. It is made with [Checked].
+// CheckedReader reads a blob and compares it with a digest. It is created with [Checked].
 //
 // A blob that is read from its beginning to its end is compared: the Read that gets to the
 // end returns an error that matches [ErrDamaged], and none of its bytes, if the blob does
@@ -59,9 +59,9 @@ func (r *CheckedReader) Read(p []byte) (int, error) {
 		r.verdict = err
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, err
-	case r.position > size || r.position < size && err != nil:
+	case r.position > size || (r.position < size && err != nil):
 		r.verdict = fmt.Errorf("read blob %q: %w: it ends at %d bytes of %d", r.Info().Key, ErrDamaged, r.position, size)
-	case r.position < size || n == 0 && size > 0: // not at the end, or compared by the Read before
+	case r.position < size || (n == 0 && size > 0): // not at the end, or compared by the Read before
 		return n, err
 	case hex.EncodeToString(r.sum.Sum(nil)) != r.digest:
 		r.verdict = fmt.Errorf("read blob %q: %w: it has the SHA-256 %x, not %s", r.Info().Key, ErrDamaged, r.sum.Sum(nil), r.digest)

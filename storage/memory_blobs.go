@@ -15,7 +15,7 @@ import (
 // memoryPage is how many blobs a listing reads under one lock.
 const memoryPage = 256
 
-// MemoryBlobs is a [Blobs] in memory. It is made with [NewMemoryBlobs] and is
+// MemoryBlobs is a [Blobs] in memory. It is created with [NewMemoryBlobs] and is
 // safe for concurrent use. A replaced or deleted blob is freed with its last
 // reader.
 type MemoryBlobs struct {

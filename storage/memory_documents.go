@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// MemoryDocuments is a [Documents] in memory. It is made with
+// MemoryDocuments is a [Documents] in memory. It is created with
 // [NewMemoryDocuments] and is safe for concurrent use. Creating and deleting
 // take time linear in the number of keys (a copy of 16 bytes a key), all else
 // is logarithmic or better.

@@ -67,7 +67,7 @@ func (s *Store) collect(ctx context.Context, doc storage.Document, unchanged lea
 		return false, failed("read file document", doc.Key, err)
 	}
 	named, err := s.named(ctx, info)
-	if err != nil || named && !info.Condemned {
+	if err != nil || (named && !info.Condemned) {
 		return false, err
 	}
 	if !info.Condemned && unchanged(doc.Key, doc.Revision) < s.config.Grace {

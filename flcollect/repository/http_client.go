@@ -27,7 +27,7 @@ type ClientConfig struct {
 	// Token is sent with each request, as "Authorization: Bearer TOKEN", and to no
 	// other server that a redirect names. Empty means none.
 	Token string
-	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
+	// HTTP sends the requests. Nil means a zero [http.Client]. Its Timeout also
 	// cuts long uploads and downloads off; use the next field instead.
 	HTTP *http.Client
 	// Timeout is how long a request may take without a byte moving. Zero means
@@ -50,14 +50,14 @@ type ClientConfig struct {
 
 // Client is the client of an FL repository that [NewHandler] or the original serves. The
 // error of what the repository will never take matches flcollect.ErrRefused. It is safe
-// for concurrent use. Make one with [NewClient].
+// for concurrent use. Create one with [NewClient].
 type Client struct {
 	base   *url.URL
 	http   *http.Client
 	config ClientConfig
 }
 
-// NewClient returns a client. It makes no request.
+// NewClient returns a client. It sends no request.
 func NewClient(config ClientConfig) (*Client, error) {
 	base, err := httpclient.BaseURL(config.BaseURL)
 	switch {

@@ -31,7 +31,7 @@ type call struct {
 // errSilent is the error of a request without a byte for too long.
 var errSilent = errors.New("the repository is silent")
 
-// send makes a request and returns its answer, which the caller closes.
+// send sends a request and returns its answer, which the caller closes.
 func (c *Client) send(ctx context.Context, k call) (*reply, error) {
 	for _, name := range k.path {
 		if !sendable(name) {

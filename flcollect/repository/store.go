@@ -46,7 +46,7 @@ type Config struct {
 }
 
 // Store is an FL repository, and a flcollect.Repository. It is safe for concurrent use,
-// also by several processes over one storage. Make one with [New].
+// also by several processes over one storage. Create one with [New].
 type Store struct {
 	docs   storage.Documents
 	blobs  storage.Blobs

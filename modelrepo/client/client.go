@@ -14,13 +14,13 @@ type Options struct {
 	// Token is sent with each request, as "Authorization: Bearer TOKEN", and to no
 	// other server that a redirect names. Empty means none.
 	Token string
-	// HTTP makes the requests. Nil means a zero [http.Client]. Its Timeout also
+	// HTTP sends the requests. Nil means a zero [http.Client]. Its Timeout also
 	// ends long uploads and downloads; use contexts instead.
 	HTTP *http.Client
 }
 
 // Client is a repository that another process serves. What the server refuses is a
-// [*modelrepo.Error] with the same sentinel. It is made with [New] and is safe for
+// [*modelrepo.Error] with the same sentinel. It is created with [New] and is safe for
 // concurrent use.
 type Client struct {
 	base  *url.URL
@@ -31,7 +31,7 @@ type Client struct {
 }
 
 // New returns a client of the repository at a base URL, such as
-// "http://127.0.0.1:8081". It makes no request. opts may be nil.
+// "http://127.0.0.1:8081". It sends no request. opts may be nil.
 func New(base string, opts *Options) (*Client, error) {
 	parsed, err := url.Parse(base)
 	if err != nil {

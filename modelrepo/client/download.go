@@ -14,7 +14,7 @@ import (
 )
 
 // Open is [modelrepo.Store.Open]. The Version and Format of the result are the
-// arguments, and its MD5 digest is not known. Seeking makes a new request for the same
+// arguments, and its MD5 digest is not known. Seeking sends a new request for the same
 // bytes: if the content was overwritten meanwhile, reading fails with
 // [modelrepo.ErrPrecondition].
 func (c *Client) Open(ctx context.Context, at modelrepo.Path, format string) (*modelrepo.Content, error) {

@@ -43,7 +43,7 @@ func (c *Client) uploadResult(
 	return overwrote, before.DefaultFormat == ""
 }
 
-// update makes an update and reports whether it made a difference. The function record
+// update sends an update and reports whether anything has changed. The function record
 // reads what is updated.
 func (c *Client) update(
 	ctx context.Context, op string, at modelrepo.Path, to any, record func() (any, error),

@@ -26,7 +26,7 @@ type call struct {
 	body   io.Reader
 }
 
-// send makes a request and returns a successful answer. The caller closes the body.
+// send sends a request and returns a successful answer. The caller closes the body.
 func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (k call) check() error {
 	dots := func(name string) bool { return name == "." || name == ".." }
 	_, namespace := modelrepo.ParsePath(k.at.Namespace)
 	switch {
-	case k.at == (modelrepo.Path{}) || namespace == nil && !dots(k.at.Model) && !dots(k.at.Version):
+	case k.at == (modelrepo.Path{}) || (namespace == nil && !dots(k.at.Model) && !dots(k.at.Version)):
 		return nil
 	case k.method == http.MethodPost:
 		return refuse(k.op, k.at, modelrepo.ErrInvalid, "Invalid namespace, model name, or version.")
@@ -111,7 +111,7 @@ func decode(answer *http.Response, document any) error {
 	return nil
 }
 
-// read makes a request and reads the JSON of its answer.
+// read sends a request and reads the JSON of its answer.
 func (c *Client) read(ctx context.Context, k call, document any) error {
 	answer, err := c.send(ctx, k)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) read(ctx context.Context, k call, document any) error {
 	return nil
 }
 
-// write makes a request with a JSON body and returns the header of the answer.
+// write sends a request with a JSON body and returns the header of the answer.
 func (c *Client) write(ctx context.Context, op string, at modelrepo.Path, method string, body any) (http.Header, error) {
 	k := call{op: op, at: at, method: method}
 	if body != nil {

@@ -108,7 +108,7 @@ func (u *Uploads) Cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// send makes a request about an upload.
+// send sends a request about an upload.
 func (u *Uploads) send(ctx context.Context, k call, id string) (http.Header, error) {
 	if !tus.ValidID(id) {
 		return nil, refuse(k.op, modelrepo.Path{}, modelrepo.ErrNotFound,
@@ -118,7 +118,7 @@ func (u *Uploads) send(ctx context.Context, k call, id string) (http.Header, err
 	return u.tus(ctx, k)
 }
 
-// tus makes a request of the protocol tus and returns the header of the answer.
+// tus sends a request of the protocol tus and returns the header of the answer.
 func (u *Uploads) tus(ctx context.Context, k call) (http.Header, error) {
 	if k.header == nil {
 		k.header = http.Header{}

@@ -107,7 +107,7 @@ func (c *Client) storedMD5(
 	// replaced it since.
 	if version, err := c.Version(ctx, at); err == nil {
 		recorded := version.Formats[format]
-		if recorded.SHA256 == sent.SHA256 || announced.MD5 != nil && recorded.MD5 == hex.EncodeToString(announced.MD5) {
+		if recorded.SHA256 == sent.SHA256 || (announced.MD5 != nil && recorded.MD5 == hex.EncodeToString(announced.MD5)) {
 			return recorded.MD5, nil
 		}
 	}

@@ -58,7 +58,7 @@ func (w *Webhooks) Delete(ctx context.Context, id string) error {
 // ids matches what may be put into a URL as an identifier.
 var ids = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
-// onHook makes a request about a webhook.
+// onHook sends a request about a webhook.
 func (w *Webhooks) onHook(ctx context.Context, k call, id string, answer any) error {
 	if !ids.MatchString(id) {
 		return refuse(k.op, modelrepo.Path{}, modelrepo.ErrNotFound, "There is no webhook '%.100s'.", id)

@@ -23,7 +23,7 @@ const (
 	layoutText = `{"imageLayoutVersion":"1.0.0"}`
 )
 
-// Writer writes one layout. It is made with [NewTarWriter] or [NewDirWriter]. End it
+// Writer writes one layout. It is created with [NewTarWriter] or [NewDirWriter]. End it
 // with Close or Abort. It is for one goroutine at a time. After an error the layout is
 // not complete.
 type Writer struct {
@@ -34,7 +34,7 @@ type Writer struct {
 }
 
 // NewTarWriter returns a writer of a tar archive. The index comes first, so that a
-// reader of the archive can tell what follows. Equal layouts make equal archives. The
+// reader of the archive can tell what follows. Equal layouts give equal archives. The
 // archive is complete when Close has returned nil; the underlying writer stays open.
 func NewTarWriter(to io.Writer, index Index) (*Writer, error) {
 	archive := tar.NewWriter(to)

@@ -35,7 +35,7 @@ func (p *pins) made(refers func(key string, id contentID) bool) {
 func (p *pins) keep(key string, id contentID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.open || p.refers != nil && !p.refers(key, id) {
+	if !p.open || (p.refers != nil && !p.refers(key, id)) {
 		return false
 	}
 	p.kept = append(p.kept, id)

@@ -59,7 +59,7 @@ type Options struct {
 	Migrate func(ctx context.Context, store *Store, from int) error
 }
 
-// Store is an open folder. It is made with [Open] and is safe for concurrent
+// Store is an open folder. It is created with [Open] and is safe for concurrent
 // use.
 type Store struct {
 	database *bbolt.DB

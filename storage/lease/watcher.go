@@ -20,7 +20,7 @@ type Holder struct {
 }
 
 // Watcher finds out which leases below a prefix have run out. It belongs to one goroutine.
-// Make one with [NewWatcher].
+// Create one with [NewWatcher].
 type Watcher struct {
 	documents storage.Documents
 	prefix    string

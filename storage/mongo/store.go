@@ -25,7 +25,7 @@ const (
 	chunksCollection    = "fs.chunks" // of GridFS
 )
 
-// Store is a database. It is made with [New] or [Open] and is safe for
+// Store is a database. It is created with [New] or [Open] and is safe for
 // concurrent use.
 type Store struct {
 	client    *driver.Client

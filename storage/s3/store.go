@@ -18,7 +18,7 @@ import (
 // its objects. The sweep removes the rest.
 const cleanupLimit = 5 * time.Second
 
-// Store is a bucket, or a part of one. It is made with [New] or [Open] and is
+// Store is a bucket, or a part of one. It is created with [New] or [Open] and is
 // safe for concurrent use.
 type Store struct {
 	config      Config

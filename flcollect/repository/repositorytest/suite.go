@@ -58,7 +58,7 @@ type scene struct {
 	handler    http.Handler
 }
 
-// do makes a request to the REST interface.
+// do sends a request to the REST interface.
 func (s *scene) do(method, path, contentType string, body []byte) *httptest.ResponseRecorder {
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, bytes.NewReader(body))

@@ -8,7 +8,7 @@ import (
 	"github.com/iotenablers/enablers/modelrepo/oci"
 )
 
-// Layout is an image layout that is going to be written. Make it with [NewLayout] and
+// Layout is an image layout that is going to be written. Create it with [NewLayout] and
 // add its artifacts.
 type Layout struct {
 	// Index is the index of the layout.

@@ -37,7 +37,7 @@ const (
 	compareWritten = 1 << 20
 )
 
-// Checker compares content with its digest. It is made with [New] and is safe for
+// Checker compares content with its digest. It is created with [New] and is safe for
 // concurrent use, also by several processes over one storage.
 type Checker struct {
 	docs   storage.Documents

@@ -13,7 +13,7 @@ import (
 type Checksum struct {
 	// Algorithm is sha1, sha256, sha512 or md5.
 	Algorithm string
-	// Sum is the sum, in as many bytes as the algorithm makes.
+	// Sum is the sum, in as many bytes as the algorithm has.
 	Sum []byte
 }
 

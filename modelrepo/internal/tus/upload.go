@@ -127,7 +127,7 @@ type Config struct {
 	PieceBytes int64
 }
 
-// Uploads are the resumable uploads of a repository. Make it with [New]. It is safe
+// Uploads are the resumable uploads of a repository. Create it with [New]. It is safe
 // for concurrent use, also by several processes over one storage.
 type Uploads struct{ Config }
 

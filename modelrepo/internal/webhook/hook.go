@@ -82,7 +82,7 @@ type Tree interface {
 	Refused(err error) bool
 }
 
-// Hooks are the webhooks of a repository, with their queues. Make it with [New]. It
+// Hooks are the webhooks of a repository, with their queues. Create it with [New]. It
 // is safe for concurrent use, also by several processes over one store.
 type Hooks struct {
 	docs   storage.Documents
@@ -95,7 +95,7 @@ type Hooks struct {
 	// Happened is called after each operation with its events, also those that no webhook is
 	// registered for. Nil means not at all. It is set before the first operation.
 	Happened func(Event)
-	// Tracer makes a span of each call. Nil is off. It is set before Run.
+	// Tracer records a span of each call. Nil is off. It is set before Run.
 	Tracer *tracing.Tracer
 
 	delivered, givenUp atomic.Uint64
