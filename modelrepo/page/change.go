@@ -19,7 +19,7 @@ func (p *pages) createNamespace(r *http.Request, f *nodeForm) (err error) {
 		return err
 	}
 	f.Made.Namespace = f.Get("name")
-	f.Done = "The namespace is made. Now make a model in it."
+	f.Done = "The namespace is created. Now create a model in it."
 	return p.store.CreateNamespace(r.Context(), f.Made.Namespace, with)
 }
 
@@ -29,7 +29,7 @@ func (p *pages) createModel(r *http.Request, f *nodeForm) (err error) {
 		return err
 	}
 	f.Made.Model = f.Get("name")
-	f.Done = "The model is made. Now make a version of it."
+	f.Done = "The model is created. Now create a version of it."
 	return p.store.CreateModel(r.Context(), f.Made, with)
 }
 
@@ -39,7 +39,7 @@ func (p *pages) createVersion(r *http.Request, f *nodeForm) (err error) {
 		return err
 	}
 	f.Made.Version = f.Get("name")
-	f.Done = "The version is made. Now upload its content."
+	f.Done = "The version is created. Now upload its content."
 	return p.store.CreateVersion(r.Context(), f.Made, with)
 }
 

@@ -60,17 +60,17 @@ async function journey(t, name, way, options, size) {
   const button = (text) => page.getByRole("button", { name: text, exact: true });
 
   // The place for the file: a namespace, a model and a version.
-  await press(link("Make a namespace"));
+  await press(link("Create a namespace"));
   await way.type(page.getByLabel("Name"), name);
   await way.type(page.getByLabel("Metadata"), "licence: CC-BY-4.0");
-  await press(button("Make the namespace"));
-  await page.getByText("The namespace is made.").waitFor();
-  await press(link("Make a model"));
+  await press(button("Create the namespace"));
+  await page.getByText("The namespace is created.").waitFor();
+  await press(link("Create a model"));
   await way.type(page.getByLabel("Name"), "large");
-  await press(button("Make the model"));
-  await press(link("Make a version"));
+  await press(button("Create the model"));
+  await press(link("Create a version"));
   await way.type(page.getByLabel("Tag"), "1.0");
-  await press(button("Make the version"));
+  await press(button("Create the version"));
   await page.getByText("This version has no content yet.").waitFor();
 
   // The upload goes on when the connection breaks.

@@ -179,15 +179,15 @@ test("something is deleted only when that is confirmed", async (t) => {
 test("everything works without JavaScript", async (t) => {
   const { page, complaints } = await stage.open(t, pages, { ...desktop, javaScriptEnabled: false });
   const press = (role, name) => page.getByRole(role, { name, exact: true }).click();
-  await press("link", "Make a namespace");
+  await press("link", "Create a namespace");
   await page.getByLabel("Name").fill("plain");
-  await press("button", "Make the namespace");
-  await press("link", "Make a model");
+  await press("button", "Create the namespace");
+  await press("link", "Create a model");
   await page.getByLabel("Name").fill("m");
-  await press("button", "Make the model");
-  await press("link", "Make a version");
+  await press("button", "Create the model");
+  await press("link", "Create a version");
   await page.getByLabel("Tag").fill("1.0");
-  await press("button", "Make the version");
+  await press("button", "Create the version");
   await page.getByLabel("File", { exact: true }).setInputFiles(text("a.ttl", "<a> <b> <c> ."));
   await press("button", "Upload");
   await page.getByText("The file a.ttl is stored as text/turtle.").waitFor();
