@@ -1,5 +1,5 @@
 // Command annotator is the semantic annotator as a server: channels from
-// broker to broker, made and watched over REST.
+// broker to broker, created and watched over REST.
 //
 //	annotator [-listen HOST:PORT] [-data DIR] [-config FILE] [-log-level LEVEL] ...
 //
@@ -15,7 +15,7 @@
 // the first start generates one into the file encryption-secret of the data folder. In
 // MongoDB they are stored in clear without a secret, and the log warns of it.
 //
-// Where other machines reach the interface, callers have to prove who they are: unless
+// Where other machines reach the interface, callers have to authenticate: unless
 // -access and its like say how, the first start generates a token into the file
 // access-token of the data folder and prints its name. -access none opens the interface.
 //

@@ -48,7 +48,7 @@ func readSettings(args []string) (*settings, error) {
 		"`URL` of its discovery document, if this process reaches it by another address than browsers")
 	f.StringVar(&s.Realm, "realm", "OpenAPI", "`name` of the realm")
 	clients := f.String("clients", "private-backend,public-frontend,public-backend-access",
-		"`names` of the clients whose tokens the publisher takes, with commas between")
+		"`names` of the clients whose tokens the publisher takes, separated by commas")
 	f.StringVar(&s.Secrets.DemoPassword, "demo-password", "",
 		"`password` of the three users of the demonstration; better given by the environment, since others can see flags")
 	f.StringVar(&s.Secrets.DemoAdminPassword, "demo-admin-password", "",
@@ -61,7 +61,7 @@ func readSettings(args []string) (*settings, error) {
 	private := f.Bool("private-upstreams", false,
 		"let definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
 	hosts := f.String("upstream-hosts", "",
-		"`hosts` that definitions may name, with commas between, such as api.example.org or *.example.org; empty means any")
+		"`hosts` that definitions may name, separated by commas, such as api.example.org or *.example.org; empty means any")
 	f.StringVar(&s.SecurityPlugin, "security-plugin", "",
 		"`plugin` that the security requirements of definitions become: oidc, for a scheme of the type "+
 			"openIdConnect, or openid-connect, which some Kongs have; empty leaves them to the services")

@@ -19,7 +19,7 @@ import (
 const about = `enablers runs every building block in one process: the annotator, the model
 repository, the training collector with an FL repository, API management, an MQTT
 broker, multi-link with links in memory, and a console page that shows them. It
-needs nothing to be set up and no rights over the machine, and is made for trying
+needs nothing to be set up and no rights over the machine, and is for trying
 things out; for production run the servers by themselves.
 
 ` + transfer.About

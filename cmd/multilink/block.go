@@ -59,7 +59,7 @@ func (s *settings) announce(stdout io.Writer) {
 	}
 }
 
-// tokens returns the token of -token or of its file, none if callers prove who they are
+// tokens returns the token of -token or of its file, none if callers authenticate
 // in other ways. Where says, for the sign-in page, where the token is to be found. Fresh is
 // the name of a file that is new.
 func (s *settings) tokens(log *slog.Logger) (tokens []*access.TokenFile, where, fresh string, err error) {

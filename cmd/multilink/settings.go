@@ -50,17 +50,17 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&s.data, "data", "./data/multilink", "`folder` where everything is stored, private keys included")
 	f.StringVar(&port.Name, "tap", "multilink0", "`name` of the device that applications talk through, up to 15 characters")
 	address := f.String("address", "",
-		"`addresses` of a server on the bonded network with the lengths of their prefixes, with commas between, "+
+		"`addresses` of a server on the bonded network with the lengths of their prefixes, separated by commas, "+
 			"such as 10.9.0.1/24; clients get theirs from these networks")
 	f.StringVar(&port.Bridge, "bridge", "",
 		"`name` of a bridge that the device joins, and that has the addresses; it is created if it does not exist")
-	members := f.String("bridge-members", "", "`interfaces` to join to the bridge, such as a LAN's, with commas between")
+	members := f.String("bridge-members", "", "`interfaces` to join to the bridge, such as a LAN's, separated by commas")
 	routes := f.String("routes", "",
-		"`prefixes` that are reached over the bonded network, with commas between, each as PREFIX or PREFIX=GATEWAY")
+		"`prefixes` that are reached over the bonded network, separated by commas, each as PREFIX or PREFIX=GATEWAY")
 	f.IntVar(&port.MTU, "mtu", 0, "`bytes` of the largest packet on the device; 0 means 1500, or what fits with -plane kernel")
 	interfaces := f.String("interfaces", "",
-		"`patterns` of the interfaces that may be touched, with commas between, such as wlan*,wwan0; empty means any but the loopback")
-	allow := f.String("allow", "", "`operations` on the machine that are allowed, with commas between: "+operations()+"; empty means all")
+		"`patterns` of the interfaces that may be touched, separated by commas, such as wlan*,wwan0; empty means any but the loopback")
+	allow := f.String("allow", "", "`operations` on the machine that are allowed, separated by commas: "+operations()+"; empty means all")
 	f.BoolVar(&s.isolate, "isolate", false, "keep the clients of a server from reaching each other, and from using addresses of each other")
 	f.StringVar(&s.plane, "plane", planeEngine,
 		"`engine` moves frames in this process; kernel has Linux's own bonding and WireGuard do it, without replay, copies and classes")

@@ -14,7 +14,7 @@ import (
 
 const (
 	brokersFlag  = "broker-hosts"
-	brokersUsage = "the `brokers` that channels may use, with commas between: HOST, HOST:PORT, *.DOMAIN or a range of addresses " +
+	brokersUsage = "the `brokers` that channels may use, separated by commas: HOST, HOST:PORT, *.DOMAIN or a range of addresses " +
 		"such as 10.1.0.0/16, brokers that a Kafka cluster names included; empty means every host and port that this " +
 		"server reaches"
 )

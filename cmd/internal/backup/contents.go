@@ -25,7 +25,7 @@ const (
 )
 
 // layout is what an owner keeps in its folder and needs to be restored. What a folder
-// has besides is made anew: the files of rounds, the journal of network devices, which
+// has besides is created again: the files of rounds, the journal of network devices, which
 // describes the machine, unfinished files.
 type layout struct {
 	store bool     // store.db and blobs

@@ -1,4 +1,4 @@
-// Package backup makes backups of the data folders of the commands, beside a running
+// Package backup backs up the data folders of the commands, beside a running
 // server and of a stopped folder. A [Source] is what is backed up: the stores of one
 // folder, or of the folder above those of all blocks, and the files beside them.
 //

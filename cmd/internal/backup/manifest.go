@@ -28,7 +28,7 @@ type Manifest struct {
 	Format int `json:"format"`
 	// Owner is the owner of the folder, one of those in package datafolder.
 	Owner string `json:"owner"`
-	// Version is that of the program that made the backup.
+	// Version is that of the program that created the backup.
 	Version string `json:"version"`
 	// Time is when the backup began, in UTC.
 	Time time.Time `json:"time"`
@@ -48,16 +48,16 @@ type File struct {
 
 // ParseManifest reads and checks a manifest.
 func ParseManifest(data []byte) (Manifest, error) {
-	var made struct {
+	var found struct {
 		Format  int    `json:"format"`
 		Version string `json:"version"`
 	}
-	if err := json.Unmarshal(data, &made); err != nil {
+	if err := json.Unmarshal(data, &found); err != nil {
 		return Manifest{}, fmt.Errorf("read %s: it is not complete, or no manifest: %w", ManifestName, err)
 	}
-	if made.Format > Format { // it may have members that are not known here
+	if found.Format > Format { // it may have members that are not known here
 		return Manifest{}, fmt.Errorf("read %s: a newer version (%q) created this backup, in format %d, and this one reads up to %d; "+
-			"use that version", ManifestName, made.Version, made.Format, Format)
+			"use that version", ManifestName, found.Version, found.Format, Format)
 	}
 	var m Manifest
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -42,7 +42,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Source is what is backed up. Make one with [NewSource] or [OpenStopped]. It is safe for
+// Source is what is backed up. Create one with [NewSource] or [OpenStopped]. It is safe for
 // concurrent use.
 type Source struct {
 	config Config

@@ -12,14 +12,14 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy/wasm"
 )
 
-// loadModule makes a strategy of a module. Another try would fail as well, unless
+// loadModule returns the strategy of a module. Another try would fail as well, unless
 // the caller gave up.
 func loadModule(ctx context.Context, name string, file []byte, conf strategy.Conf) (strategy.Strategy, error) {
 	module, err := wasm.Compile(ctx, file, nil)
 	if err == nil {
-		var made *wasm.Strategy
-		if made, err = module.Strategy(ctx, name, conf); err == nil {
-			return made, nil
+		var instance *wasm.Strategy
+		if instance, err = module.Strategy(ctx, name, conf); err == nil {
+			return instance, nil
 		}
 		err = errors.Join(err, module.Close())
 	}

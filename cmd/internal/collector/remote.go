@@ -30,7 +30,7 @@ type remote struct {
 	log      *slog.Logger
 }
 
-// newRemote makes a remote of the repository of a configuration, which lacks strategies and
+// newRemote returns a remote for the repository of a configuration, which lacks strategies and
 // timeout.
 func newRemote(config repository.ClientConfig, log *slog.Logger) (*remote, error) {
 	config.Strategies = loadStrategy

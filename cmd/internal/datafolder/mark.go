@@ -36,15 +36,15 @@ func markAmong(ctx context.Context, documents storage.Documents, block string, k
 	if err := alone(ctx, documents, block, known); err != nil {
 		return err
 	}
-	made, err := put(ctx, documents, mark{Owner: block, Format: currentForm(block).format})
+	created, err := put(ctx, documents, mark{Owner: block, Format: currentForm(block).format})
 	if err != nil {
 		return err
 	}
 	// Another block may have marked the database meanwhile. Of the two, at least one sees the
 	// mark of the other.
 	if err := alone(ctx, documents, block, known); err != nil {
-		if made != 0 {
-			return errors.Join(err, documents.Delete(ctx, markPrefix+block, made))
+		if created != 0 {
+			return errors.Join(err, documents.Delete(ctx, markPrefix+block, created))
 		}
 		return err
 	}

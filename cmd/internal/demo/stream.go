@@ -108,14 +108,14 @@ func (s *stream) makeChannel(ctx context.Context, config manager.ChannelConfig) 
 		return err
 	}
 	s.channelID = id
-	made, err := s.channels.Get(id)
-	if err == nil && made.Status.Stopped {
-		err = fmt.Errorf("channel %q did not start: %s", id, made.Status.Error)
+	channel, err := s.channels.Get(id)
+	if err == nil && channel.Status.Stopped {
+		err = fmt.Errorf("channel %q did not start: %s", id, channel.Status.Error)
 	}
 	return err
 }
 
-// close removes what openStream made.
+// close removes what openStream created.
 func (s *stream) close(ctx context.Context) error {
 	var errs []error
 	if s.out != nil {

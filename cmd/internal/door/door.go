@@ -58,7 +58,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Door is the access of a server. Make one with [Settings.Open].
+// Door is the access of a server. Create one with [Settings.Open].
 type Door struct {
 	*access.Door
 	// Fresh is the token that this Open has generated, empty if it has not.
@@ -76,7 +76,7 @@ type Door struct {
 	exposed  bool         // whether other machines can reach a listener
 }
 
-// Open reads the files that the settings name, and decides who is let in. The caller
+// Open reads the files that the settings name, and decides who is accepted. The caller
 // closes the door after the listeners.
 func (s *Settings) Open(ctx context.Context, config Config) (_ *Door, err error) {
 	d := &Door{}

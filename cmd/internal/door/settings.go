@@ -34,7 +34,7 @@ type Settings struct {
 // access-role-claim, tls-cert, tls-key, tls-client-ca and hosts.
 func Declare(f *server.Flags) *Settings {
 	s := &Settings{}
-	f.StringVar(&s.access, "access", "", "authentication `methods` of callers: none, token, oidc, mtls, or several with commas between. "+
+	f.StringVar(&s.access, "access", "", "authentication `methods` of callers: none, token, oidc, mtls, or several separated by commas. "+
 		"Empty means none where only this machine can reach the server, and otherwise token, with one that is generated "+
 		"at the first start into the file access-token of the data folder. none allows every caller everything")
 	f.StringVar(&s.tokens, "access-tokens", "", "`file` with the tokens of -access token, a line each: NAME ROLE TOKEN. "+
@@ -50,7 +50,7 @@ func Declare(f *server.Flags) *Settings {
 // Hosts returns the further names of the server; see httpapi.Options.Hosts.
 func (s *Settings) Hosts() []string { return s.hosts }
 
-// NeedsToken reports whether callers prove who they are by a token, and no setting of the
+// NeedsToken reports whether callers authenticate by a token, and no setting of the
 // flags names one; also where nothing is set.
 func (s *Settings) NeedsToken() bool {
 	return s.tokens == "" && (len(s.ways) == 0 || slices.Contains(s.ways, wayToken))
@@ -59,7 +59,7 @@ func (s *Settings) NeedsToken() bool {
 // IsOpen reports whether -access none is set.
 func (s *Settings) IsOpen() bool { return slices.Contains(server.Names(s.access), wayNone) }
 
-// SetClientCA sets -tls-client-ca to the value of another flag. It comes before
+// SetClientCA sets -tls-client-ca to the value of another flag. Call it before
 // [Settings.Check].
 func (s *Settings) SetClientCA(file string) error {
 	if s.tls.ClientCA != "" && s.tls.ClientCA != file {

@@ -401,7 +401,7 @@ func (m *Management) parts() []server.Part {
 	parts = append(parts, m.env.Web(m.Portal.Listener, m.handler()))
 	if m.gateway != nil {
 		origins := append([]string{m.PortalURL}, m.Origins...)
-		apis := portal.AllowPortal(m.gateway, origins, access.CookiePrefix) // with plugins that let callers in
+		apis := portal.AllowPortal(m.gateway, origins, access.CookiePrefix) // with plugins that authenticate callers
 		parts = append(parts, m.env.Web(m.Admin.Listener, m.admin),
 			server.Streams(m.door.Listener(m.Gateway.Listener), apis, m.log))
 	}

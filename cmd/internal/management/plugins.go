@@ -24,11 +24,11 @@ func droppedLines(log *server.AccessLog) prometheus.Collector {
 // clientSecret returns the secret of the gateway's client at a provider, to which definitions refer as
 // {vault://env/apimanager-client-secret}.
 func clientSecret(secret, issuer, discovery string) plugin.ClientSecret {
-	made := plugin.ClientSecret{Variable: "APIMANAGER_CLIENT_SECRET", Secret: secret, Issuers: []string{issuer}}
+	own := plugin.ClientSecret{Variable: "APIMANAGER_CLIENT_SECRET", Secret: secret, Issuers: []string{issuer}}
 	if at := strings.TrimSuffix(discovery, oidc.WellKnown); discovery != "" && at != issuer {
-		made.Issuers = append(made.Issuers, at)
+		own.Issuers = append(own.Issuers, at)
 	}
-	return made
+	return own
 }
 
 // sharedKinds returns the plugins of a gateway that shares the counts of rate limits and the

@@ -11,7 +11,7 @@ import (
 )
 
 // Secure returns a definition, in JSON, with a plugin on each operation whose x-role is not
-// public: the gateway lets in who has a token of the provider with that role or a higher one.
+// public: the gateway accepts who has a token of the provider with that role or a higher one.
 func (m *Management) Secure(definition []byte) ([]byte, error) {
 	var root map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(definition))

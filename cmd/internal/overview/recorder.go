@@ -12,7 +12,7 @@ import (
 type Source struct {
 	// Block is the name of the block.
 	Block string
-	// Level is the lowest level that makes an event. Zero is info.
+	// Level is the lowest level that becomes an event. Zero is info.
 	Level slog.Level
 	// Href returns the address of the page about an event, from the attributes of its line.
 	// Nil means that there is none.

@@ -34,7 +34,7 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Store has the sessions. It is made with [New] and safe for concurrent use, also by several
+// Store has the sessions. Create it with [New]. It is safe for concurrent use, also by several
 // processes with the same documents.
 type Store struct {
 	config Config
@@ -155,9 +155,9 @@ func (s *Store) Update(ctx context.Context, secret string, change func(value []b
 	return s.changeHeld(ctx, secret, held, change)
 }
 
-// changeHeld changes a session that this caller holds until a time, and lets it go.
+// changeHeld changes a session that this caller holds until a time, and releases it.
 func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, change func([]byte) ([]byte, error)) ([]byte, error) {
-	// The session is let go also when the browser goes away meanwhile.
+	// The session is released also when the browser disconnects meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
 	defer cancel()
 	_, one, err := s.get(ctx, secret)

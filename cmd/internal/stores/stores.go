@@ -47,7 +47,7 @@ type Database struct {
 	SelectTimeout time.Duration
 }
 
-// Stores are the open stores of a command. They are made with [Settings.Open].
+// Stores are the open stores of a command. [Settings.Open] returns them.
 type Stores struct {
 	// Documents and Blobs are the stores.
 	Documents storage.Documents
@@ -60,7 +60,7 @@ type Stores struct {
 	Dir string
 	// Flag is the flag that names the store of documents, for errors.
 	Flag string
-	// Work is the folder of files that a start makes anew: that of -data, unless -store alone
+	// Work is the folder of files that each start creates again: that of -data, unless -store alone
 	// is set and names a folder. It need not exist.
 	Work string
 

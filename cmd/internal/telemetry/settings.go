@@ -111,7 +111,7 @@ func variable(suffix string) (name, value string) {
 	return forAll + suffix, ""
 }
 
-// parseHeaders reads NAME=VALUE with commas between; values are percent-encoded.
+// parseHeaders reads NAME=VALUE separated by commas; values are percent-encoded.
 func parseHeaders(text string) (map[string]string, error) {
 	headers := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -119,7 +119,7 @@ func parseHeaders(text string) (map[string]string, error) {
 		name = strings.TrimSpace(name)
 		decoded, err := url.PathUnescape(strings.TrimSpace(value))
 		if !found || name == "" || err != nil || strings.ContainsAny(name, " \r\n\x00") || strings.ContainsAny(decoded, "\r\n\x00") {
-			return nil, errors.New("expected NAME=VALUE with commas between, values percent-encoded; they may be secrets and are not shown")
+			return nil, errors.New("expected NAME=VALUE separated by commas, values percent-encoded; they may be secrets and are not shown")
 		}
 		headers[name] = decoded
 	}

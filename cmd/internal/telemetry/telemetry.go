@@ -65,7 +65,7 @@ func open(ctx context.Context, command string, log *slog.Logger) (*sdk.TracerPro
 		resource.WithFromEnv(), // the last one wins
 	)
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; expected NAME=VALUE with commas between", err)
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; expected NAME=VALUE separated by commas", err)
 	}
 	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(&reporting{SpanExporter: exporter, log: log}))
 	log.Info("traces are exported", "endpoint", s.endpoint.Redacted())

@@ -53,7 +53,7 @@ func Command(t *testing.T, owner string, start Start) {
 		require.NoError(t, start(again)())
 	}
 	require.Empty(t, kept, "the folder keeps files that no backup has: name them in cmd/internal/backup/contents.go, "+
-		"or here if they are made anew")
+		"or here if they are created again")
 }
 
 // None checks that a command that stores nothing in a folder has nothing to back up.
@@ -81,7 +81,7 @@ func manifest(t *testing.T, dir string) (m backup.Manifest) {
 	return m
 }
 
-// regular are the regular files of a folder but for those that are made anew.
+// regular are the regular files of a folder but for those that are created again.
 func regular(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

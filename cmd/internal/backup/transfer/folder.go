@@ -63,15 +63,15 @@ func (f *folderOrigin) open(name string, read func(content io.Reader) error) (er
 // may be the only one that this user can write to, or the root of a file system, that is
 // a folder in it; otherwise a folder beside it.
 type folderTarget struct {
-	dir    string
-	within bool // the folder exists, and is empty
-	stage  string
-	root   *os.Root
-	made   map[string]bool // folders below stage
-	batch  []*os.File      // written, and not synced yet
-	keep   bool            // the manifest
-	check  func(stage string) error
-	placed bool // at least one file has its name, perhaps not all
+	dir     string
+	within  bool // the folder exists, and is empty
+	stage   string
+	root    *os.Root
+	folders map[string]bool // below stage
+	batch   []*os.File      // written, and not synced yet
+	keep    bool            // the manifest
+	check   func(stage string) error
+	placed  bool // at least one file has its name, perhaps not all
 
 	rename     func(from, to string) error
 	syncFolder func(dir string) error
@@ -82,7 +82,7 @@ type folderTarget struct {
 // be nil, is called before the folder is complete.
 func newFolderTarget(dir string, keep bool, check func(stage string) error) (_ *folderTarget, err error) {
 	f := &folderTarget{
-		dir: dir, made: map[string]bool{}, keep: keep, check: check, rename: os.Rename, syncFolder: syncFolder,
+		dir: dir, folders: map[string]bool{}, keep: keep, check: check, rename: os.Rename, syncFolder: syncFolder,
 	}
 	if f.within, err = isEmptyFolder(dir); err != nil {
 		return nil, err
@@ -130,11 +130,11 @@ func isEmptyFolder(dir string) (bool, error) {
 
 func (f *folderTarget) write(_ context.Context, name string, content io.Reader) (err error) {
 	native := filepath.FromSlash(name)
-	if folder := filepath.Dir(native); !f.made[folder] {
+	if folder := filepath.Dir(native); !f.folders[folder] {
 		if err := f.root.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		f.made[folder] = true
+		f.folders[folder] = true
 	}
 	file, err := f.root.OpenFile(native, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

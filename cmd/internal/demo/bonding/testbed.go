@@ -24,7 +24,7 @@ const echoPort = 7
 // firstPort is where the server listens on the first link.
 const firstPort = 51820
 
-// newTestbed makes network namespaces where the process has the right, and a network
+// newTestbed creates network namespaces where the process has the right, and a network
 // in memory otherwise.
 func newTestbed(ctx context.Context, out io.Writer) (*testbed, error) {
 	s, err := namespaceTestbed(ctx)

@@ -21,7 +21,7 @@ type Memory struct {
 	Links []Link
 }
 
-// NewMemory makes the network, of a WiFi, a mesh and a 5G link. The caller closes it.
+// NewMemory creates the network, of a WiFi, a mesh and a 5G link. The caller closes it.
 func NewMemory() (_ *Memory, err error) {
 	m := &Memory{Network: memory.NewNetwork(1)}
 	defer func() {

@@ -69,7 +69,7 @@ type Pair struct {
 	config         Config
 }
 
-// Open makes the instances. It starts nothing. The caller closes it, once both nodes
+// Open creates the instances. It starts nothing. The caller closes it, once both nodes
 // have ended.
 func Open(ctx context.Context, config Config) (_ *Pair, err error) {
 	p := &Pair{config: config}

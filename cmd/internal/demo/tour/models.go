@@ -67,15 +67,15 @@ func uploadVersion(ctx context.Context, store *modelrepo.Store) error {
 	if len(numbers) > 0 {
 		next = numbers[len(numbers)-1] + 1
 	}
-	made := at
-	made.Version = tag(next)
-	if err := store.CreateVersion(ctx, made, modelrepo.VersionUpdate{DefaultFormat: "csv"}); err != nil {
+	version := at
+	version.Version = tag(next)
+	if err := store.CreateVersion(ctx, version, modelrepo.VersionUpdate{DefaultFormat: "csv"}); err != nil {
 		return err
 	}
-	if _, err := store.Upload(ctx, made, "csv", strings.NewReader(coefficients()), nil); err != nil {
+	if _, err := store.Upload(ctx, version, "csv", strings.NewReader(coefficients()), nil); err != nil {
 		return err
 	}
-	if _, err := store.UpdateModel(ctx, at, modelrepo.ModelUpdate{LatestVersion: made.Version}); err != nil {
+	if _, err := store.UpdateModel(ctx, at, modelrepo.ModelUpdate{LatestVersion: version.Version}); err != nil {
 		return err
 	}
 	numbers = append(numbers, next)

@@ -30,7 +30,7 @@ type Span struct {
 	Resource map[string]string
 }
 
-// Receiver is a receiver of OTLP over HTTP. Make one with [NewReceiver].
+// Receiver is a receiver of OTLP over HTTP. Create one with [NewReceiver].
 type Receiver struct {
 	// URL is for OTEL_EXPORTER_OTLP_ENDPOINT.
 	URL string
