@@ -134,7 +134,7 @@ func (s *settings) check() {
 			{"idp", s.Provider, "client-secret", s.Secrets.ClientSecret}, {"client-secret", s.Secrets.ClientSecret, "idp", s.Provider},
 		} {
 			if one.value != "" && one.other == "" {
-				s.Wrong(one.name, "requires, with -gateway-only, -%s", one.with)
+				s.Wrong(one.name, "with -gateway-only requires -%s", one.with)
 			}
 		}
 	}
