@@ -38,7 +38,7 @@ type Config struct {
 	// means 10 seconds.
 	Lease time.Duration
 	// Advertise is where the other servers reach the Flower listener of this one, host and
-	// port: they relay clients of its jobs. Empty has them send such clients away, to
+	// port: they relay clients of its jobs. Empty has them disconnect such clients, to
 	// reconnect after Park.
 	Advertise string
 	// RelayTLS is that for relaying clients to other servers. Nil means an unencrypted
@@ -48,7 +48,7 @@ type Config struct {
 	// results with the jobs, where [Server.Result] returns them.
 	Repository Repository
 	// Strategies are those of the program, by the names that jobs select them by.
-	// Each function makes one with the parameters of a job, which are its own; it is
+	// Each function creates one with the parameters of a job, which are its own; it is
 	// called concurrently, at the start of a job and when a job goes on after a
 	// restart. Its error is final, and should be a *strategy.FieldError. No name may
 	// be that of a built-in strategy; it takes precedence over the same name in the
@@ -100,7 +100,7 @@ type Config struct {
 	// 24 hours, as with Flower.
 	ClientTimeout time.Duration
 	// Park is the time after which clients reconnect when the server stops, in whole
-	// seconds. With more than a thousand clients a second is added for each thousand,
+	// seconds. With more than a thousand clients one second is added for each thousand,
 	// and they reconnect at random within that time. Zero means 5 seconds.
 	Park time.Duration
 	// MaxContext is the greatest size of a public context in bytes. Zero means
@@ -111,7 +111,7 @@ type Config struct {
 	Dir string
 	// TracerProvider takes a span for each round, with those of its phases and clients below
 	// it. Clients are then sent its context in the fit configuration, as traceparent and
-	// tracestate (W3C Trace Context). Nil makes none.
+	// tracestate (W3C Trace Context). Nil creates none.
 	TracerProvider trace.TracerProvider
 	// Logger logs the progress of jobs. Nil is silent.
 	Logger *slog.Logger

@@ -20,7 +20,7 @@ import (
 )
 
 // lobby serves the Flower clients of a server: it finds the job of each client, has it
-// wait while there is none, and sends it away in the end. It is safe for concurrent use.
+// wait while none exists, and disconnects it in the end. It is safe for concurrent use.
 type lobby struct {
 	jobs     *registry
 	route    func(session *flower.Session) string // nil takes the host that the client called
@@ -110,7 +110,7 @@ func (l *lobby) addWaiting(n int) {
 	l.waiting += n
 }
 
-// join adds a client to its job, or returns its job at another server. Where there is none
+// join adds a client to its job, or returns its job at another server. Where none exists
 // for it, the channel is closed when there may be another job, and the client counts as waiting.
 func (l *lobby) join(ctx context.Context, v *visitor) (*job.Job, *group.Remote, <-chan struct{}, error) {
 	relayed := v.Peer.Relay
@@ -185,7 +185,7 @@ func (l *lobby) ambiguous(label string) bool {
 }
 
 // admitEdge has an edge join the job that it names, and returns an error that matches
-// [flower.ErrUnfit] if the strategy of that takes no sums.
+// [flower.ErrUnfit] if the strategy of that accepts no sums.
 func (l *lobby) admitEdge(ctx context.Context, v *visitor) error {
 	id := upstream.AnnouncedJob(v.Peer)
 	if id == "" {
@@ -206,9 +206,9 @@ func (l *lobby) relay(ctx context.Context, v *visitor, other *group.Remote) (ove
 	next, err := l.group.Relay(ctx, &v.Visitor, other)
 	switch next {
 	case group.Leave:
-		return true, l.sendAway(ctx, v.Client)
+		return true, l.disconnect(ctx, v.Client)
 	case group.Dismiss:
-		return true, sendHome(ctx, v.Client)
+		return true, release(ctx, v.Client)
 	case group.Interrupted:
 		return true, l.dismissStopped(ctx, v.Client, other.ID())
 	case group.Fail:
@@ -230,7 +230,7 @@ func (l *lobby) wait(ctx context.Context, c *round.Client, next <-chan struct{})
 	defer l.addWaiting(-1)
 	select {
 	case <-l.ending.Done():
-		return true, l.sendAway(ctx, c)
+		return true, l.disconnect(ctx, c)
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	case <-next:
@@ -245,7 +245,7 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job.Job) (over boo
 	case <-j.Ended():
 		return true, l.dismiss(ctx, c, j)
 	case <-l.ending.Done():
-		return true, l.sendAway(ctx, c)
+		return true, l.disconnect(ctx, c)
 	case <-ctx.Done():
 		return true, context.Cause(ctx)
 	case <-j.Done():
@@ -255,7 +255,7 @@ func (l *lobby) keep(ctx context.Context, c *round.Client, j *job.Job) (over boo
 		default:
 		}
 		if l.ending.Err() != nil {
-			return true, l.sendAway(ctx, c)
+			return true, l.disconnect(ctx, c)
 		}
 		return false, nil // another server goes on with the job
 	}
@@ -266,7 +266,7 @@ func (l *lobby) dismiss(ctx context.Context, c *round.Client, j *job.Job) error 
 	if j.Abrupt() {
 		return l.dismissStopped(ctx, c, j.ID())
 	}
-	return sendHome(ctx, c)
+	return release(ctx, c)
 }
 
 // dismissStopped ends the session of a client of a job that was stopped. An edge ends with an
@@ -275,22 +275,22 @@ func (l *lobby) dismissStopped(ctx context.Context, c *round.Client, id string) 
 	if c.Edge() {
 		return fmt.Errorf("%w: job %q was interrupted", flower.ErrUnfit, id)
 	}
-	return sendHome(ctx, c)
+	return release(ctx, c)
 }
 
-// sendHome ends the session of a client, which does not come back. Where the client carries
+// release ends the session of a client, which does not come back. Where the client carries
 // out an instruction, it has a bounded time to answer.
-func sendHome(ctx context.Context, c *round.Client) error {
+func release(ctx context.Context, c *round.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, job.Dismissal)
 	defer cancel()
 	return c.Session.Reconnect(ctx, 0)
 }
 
-// returnsPerSecond is how many clients should reconnect in a second.
+// returnsPerSecond is how many clients should reconnect per second.
 const returnsPerSecond = 1000
 
-// sendAway sends a client away, to reconnect when the server is back.
-func (l *lobby) sendAway(ctx context.Context, c *round.Client) error {
+// disconnect ends the session of a client, which reconnects when the server is back.
+func (l *lobby) disconnect(ctx context.Context, c *round.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	sessions, _ := l.count()

@@ -10,7 +10,7 @@ import (
 )
 
 // HandleNode serves a SuperNode; it is the function for supernode.Config.Handle. While a
-// job with an app trains, the node is one of its clients: it goes to the job that lacks
+// job with an app trains, the node is one of its clients: it joins the job that lacks
 // most clients, the oldest of several. When the job has ended, the node waits for the next
 // one. HandleNode returns when the context or the server ends; the node goes on with the
 // next server. It needs [Config].Fleet.
@@ -92,7 +92,7 @@ func (l *lobby) keepNode(ctx context.Context, c *round.Client, j *job.Job) error
 	return nil
 }
 
-// joinNode adds a SuperNode to the job that lacks most clients. Where no job takes SuperNodes
+// joinNode adds a SuperNode to the job that lacks most clients. Where no job accepts SuperNodes
 // it returns a channel that is closed when one may.
 func (l *lobby) joinNode(node *supernode.Node, identity string) (*job.Job, *round.Client, <-chan struct{}, error) {
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// Status returns the status of a job. A job that is not known is [report.Inactive], which is no
+// Status returns the status of a job. A job that is not known is [report.Inactive], which is not an
 // error.
 func (s *Server) Status(ctx context.Context, id string) (Status, error) {
 	unknown := Status{Job: id, State: report.Inactive}

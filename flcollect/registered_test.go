@@ -77,7 +77,7 @@ func TestConfig_Strategies_failAsErrorsOfTheJob(t *testing.T) {
 	}{
 		{chosen("double", 1, strategy.Conf{"fctor": 3}), "fctor", "unknown", false},
 		{chosen("broken", 1, nil), "strategy", "the licence has run out", false},
-		{chosen("none", 1, nil), "strategy", "made none", false},
+		{chosen("none", 1, nil), "strategy", "returned none", false},
 		{chosen("unknown", 1, nil), "", "", true},
 	} {
 		err := w.Start(t.Context(), "job", c.conf)

@@ -36,7 +36,7 @@ func (r *registry) reset(states map[report.State]int, ended spentLedger) {
 	r.states, r.ended = states, ended
 }
 
-// get returns a job that has something to do, nil if there is none of that id.
+// get returns a job that has something to do, nil if none has that id.
 func (r *registry) get(id string) *job.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func (r *registry) watch(id string) <-chan struct{} {
 	return r.changed // only a start can change it, or another server
 }
 
-// open returns the job of an id if it takes clients, and otherwise nil.
+// open returns the job of an id if it accepts clients, and otherwise nil.
 func (r *registry) open(id string) *job.Job {
 	if j := r.get(id); j != nil && j.Accepts() {
 		return j
@@ -151,7 +151,7 @@ func (r *registry) open(id string) *job.Job {
 }
 
 // choose returns the job that a client may join: the one of an id, or without an id the one
-// whose id is the label, or else the one that lacks most clients; nil if there is none.
+// whose id is the label, or else the one that lacks most clients; nil if none exists.
 func (r *registry) choose(id, label string) *job.Job {
 	if id != "" {
 		return r.open(id)

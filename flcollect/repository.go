@@ -43,7 +43,7 @@ type Repository interface {
 	// Model returns the initial parameters of a model, or an error that matches
 	// [ErrNoModel].
 	Model(ctx context.Context, name, version string) (strategy.Model, error)
-	// Strategy makes the strategy of that name with the parameters of a job, or returns
+	// Strategy creates the strategy of that name with the parameters of a job, or returns
 	// an error that matches [ErrNoStrategy], or a *strategy.FieldError.
 	Strategy(ctx context.Context, name string, conf strategy.Conf) (strategy.Strategy, error)
 }

@@ -17,7 +17,7 @@ type Run struct {
 	// Loss and Metrics are the last aggregated ones; nil if there are none.
 	Loss    *float64
 	Metrics map[string]float64
-	// Result is the result of the run in the repository; nil if there is none, or no
+	// Result is the result of the run in the repository; nil if none exists, or no
 	// repository.
 	Result *RunResult
 }

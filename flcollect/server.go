@@ -97,10 +97,10 @@ func NewServer(config Config) (*Server, error) {
 const farewell = 5 * time.Second
 
 // Run goes on with the stored jobs and runs those that are started, until the context
-// ends. Then it sends the clients away, to reconnect after [Config].Park; clients that
+// ends. Then it disconnects the clients, to reconnect after [Config].Park; clients that
 // train have a few seconds to finish. It returns once all that it started has ended. A
 // server runs once. The listener of the clients, such as flower.Server.Serve, should end
-// after Run, or they cannot be sent away.
+// after Run, or they cannot be disconnected.
 func (s *Server) Run(ctx context.Context) error {
 	first := false
 	s.begun.Do(func() { first = true })
@@ -138,7 +138,7 @@ func (s *Server) Run(ctx context.Context) error {
 // Handle serves a Flower client; it is the function for flower.ServerConfig.Handle. The
 // client belongs to one job for its session: to the one that Route names, or that its
 // property "training_id" names where several are active, or else to the active one that
-// lacks most clients, the oldest of several. While there is none it waits.
+// lacks most clients, the oldest of several. While none exists it waits.
 func (s *Server) Handle(ctx context.Context, session *flower.Session) error {
 	return s.lobby.handle(ctx, session)
 }

@@ -55,15 +55,15 @@ func (s *Server) start(ctx context.Context, id string, config jobconfig.Config) 
 	if err := job.CheckApp(stored.Config, s.config.Fleet); err != nil {
 		return err
 	}
-	made, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
+	selected, err := s.strategies.make(ctx, stored.Copy(), s.strategies.guards(stored.Config))
 	if err != nil {
 		return err
 	}
-	if err := job.CheckAsync(stored.Config, made); err != nil {
+	if err := job.CheckAsync(stored.Config, selected); err != nil {
 		return err
 	}
 	if s.config.Upstream != nil {
-		if err := job.CheckEdge(stored.Config, made); err != nil {
+		if err := job.CheckEdge(stored.Config, selected); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Server) start(ctx context.Context, id string, config jobconfig.Config) 
 				return err
 			}
 		}
-		if err := (&start{Server: s, id: id, config: stored, data: data, strategy: made}).conduct(ctx); !errors.Is(err, fleet.ErrHeld) {
+		if err := (&start{Server: s, id: id, config: stored, data: data, strategy: selected}).conduct(ctx); !errors.Is(err, fleet.ErrHeld) {
 			return err
 		}
 		if err := s.group.AwaitOthers(ctx); err != nil {
@@ -165,7 +165,7 @@ func (s *Server) retire(ctx context.Context, id string) error {
 // begin stores a new run of a job, and launches it. The context of the caller does not
 // interrupt that, or there would be a stored job that is not being trained.
 func (s *start) begin() (err error) {
-	id, config, made := s.id, s.config, s.strategy
+	id, config, selected := s.id, s.config, s.strategy
 	life, lose := member{s.Server}.tenure()
 	defer lose(nil)
 	defer func() {
@@ -190,7 +190,7 @@ func (s *start) begin() (err error) {
 	if s.Server.config.Upstream != nil {
 		r.Upstream = s.Server.config.Upstream.Target
 	}
-	r.Privacy = round.PrivacyLoss(made)
+	r.Privacy = round.PrivacyLoss(selected)
 	if r.Misfit, err = contextMisfit(ctx, s.contexts, id, config.Config); err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (s *start) begin() (err error) {
 			return err
 		}
 	}
-	j := member{s.Server}.newJob(r, revision, made)
+	j := member{s.Server}.newJob(r, revision, selected)
 	s.jobs.start(j, last.State)
 	member{s.Server}.launch(j)
 	s.log.Info("job started", "job", id, "run", r.Run, "strategy", config.Strategy, "rounds", config.Rounds)

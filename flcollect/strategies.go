@@ -33,10 +33,10 @@ const (
 // cut.
 var cutting = [...]string{"norm_bound", "norm_factor", "norm_refuse_factor"}
 
-// strategies makes the strategies of jobs.
+// strategies creates the strategies of jobs.
 type strategies struct {
 	registered map[string]func(strategy.Conf) (strategy.Strategy, error)
-	repository Repository // nil if there is none
+	repository Repository // nil if none exists
 	clip       bool       // whether updates are cut unless a job says otherwise
 	trust      bool       // whether updates are measured only where a job requests it
 }
@@ -81,11 +81,11 @@ func (s strategies) guards(config jobconfig.Config) bool {
 func (s strategies) make(ctx context.Context, config jobconfig.Config, guarded bool) (strategy.Strategy, error) {
 	bounds, rest := strategy.TakeBounds(config.StrategyConf)
 	config.StrategyConf = rest
-	made, err := s.private(ctx, config)
+	selected, err := s.private(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	if _, judges := made.(audit.Judging); judges || config.Homomorphic != nil || config.SecAgg != nil {
+	if _, judges := selected.(audit.Judging); judges || config.Homomorphic != nil || config.SecAgg != nil {
 		if len(bounds) > 0 {
 			first := slices.Sorted(maps.Keys(bounds))[0]
 			return nil, &strategy.FieldError{
@@ -93,10 +93,10 @@ func (s strategies) make(ctx context.Context, config jobconfig.Config, guarded b
 				Reason: "has no meaning, for the strategy bounds updates itself or cannot read them",
 			}
 		}
-		return made, nil
+		return selected, nil
 	}
 	if !guarded {
-		return made, nil
+		return selected, nil
 	}
 	named := slices.ContainsFunc(cutting[:], func(field string) bool { return bounds[field] != nil })
 	clips := conf.NewReader(bounds).Truth("norm_clip", s.clip || named)
@@ -109,16 +109,16 @@ func (s strategies) make(ctx context.Context, config jobconfig.Config, guarded b
 			guard[field] = given
 		}
 	}
-	return strategy.NewBounded(made, guard)
+	return strategy.NewBounded(selected, guard)
 }
 
 // private returns the strategy of a configuration, with its privacy mechanisms.
 func (s strategies) private(ctx context.Context, config jobconfig.Config) (strategy.Strategy, error) {
-	made, err := s.named(ctx, config)
+	selected, err := s.named(ctx, config)
 	if err != nil || config.DPAdaptive == nil {
-		return made, err
+		return selected, err
 	}
-	private, err := dp.New(made, config.DPAdaptive, nil)
+	private, err := dp.New(selected, config.DPAdaptive, nil)
 	if field := (*strategy.FieldError)(nil); errors.As(err, &field) && field.Field == "strategy" {
 		err = &strategy.FieldError{Strategy: config.Strategy, Field: field.Field, Reason: field.Reason}
 	}
@@ -134,7 +134,7 @@ func (s strategies) named(ctx context.Context, config jobconfig.Config) (strateg
 	switch {
 	case config.Homomorphic != nil:
 		settings := *config.Homomorphic
-		if settings.Open() { // the training makes another strategy once the keys are known
+		if settings.Open() { // the training creates another strategy once the keys are known
 			settings = ckks.Settings{}
 		}
 		parameters, err := ckks.NewParameters(settings)
@@ -153,11 +153,11 @@ func (s strategies) named(ctx context.Context, config jobconfig.Config) (strateg
 	case s.repository == nil:
 		return nil, fmt.Errorf("strategy %q: %w", config.Strategy, ErrNoStrategy)
 	}
-	made, err := s.repository.Strategy(ctx, config.Strategy, config.StrategyConf)
+	selected, err := s.repository.Strategy(ctx, config.Strategy, config.StrategyConf)
 	if err != nil {
 		return nil, fmt.Errorf("strategy %q: %w: %w", config.Strategy, ErrRepository, err)
 	}
-	return made, nil
+	return selected, nil
 }
 
 // correctsByDefault reports whether a job has the bias correction of FedAdam although its
@@ -183,17 +183,17 @@ func parameters(config jobconfig.Config) strategy.Conf {
 func (s strategies) registeredStrategy(config jobconfig.Config) (strategy.Strategy, error) {
 	given := strategy.Conf{}
 	maps.Copy(given, config.StrategyConf)
-	made, err := s.registered[config.Strategy](given)
+	selected, err := s.registered[config.Strategy](given)
 	var field *strategy.FieldError
 	switch {
 	case errors.As(err, &field):
 		return nil, err
 	case err != nil:
 		return nil, &strategy.FieldError{Strategy: config.Strategy, Field: "strategy", Reason: err.Error()}
-	case made == nil:
-		return nil, &strategy.FieldError{Strategy: config.Strategy, Field: "strategy", Reason: "the program made none"}
+	case selected == nil:
+		return nil, &strategy.FieldError{Strategy: config.Strategy, Field: "strategy", Reason: "the program returned none"}
 	}
-	return made, nil
+	return selected, nil
 }
 
 // Strategies describes the strategies that jobs can select without a repository: the

@@ -20,9 +20,9 @@ import (
 // The rules of sampling and failures of an edge are those of the job's configuration there.
 // The number of its rounds and its targets have no effect, and of its client_conf counts
 // what the instructions of the upper server do not have. The job ends as FINISHED when the
-// upper server sends the edge away. It has no result: that is at the upper server.
+// upper server disconnects the edge. It has no result: that is at the upper server.
 //
-// Strategies take sums if [strategy.Merges] says so. A job with another strategy, with a
+// Strategies accept sums if [strategy.Merges] says so. A job with another strategy, with a
 // privacy mechanism, or one that cuts updates, is refused at an edge, and an upper server
 // refuses the edges of such a job.
 type Upstream struct {

@@ -9,7 +9,7 @@ const (
 	Kept Outcome = "kept"
 	// Clipped is an update that is part of the result in a shortened form.
 	Clipped Outcome = "clipped"
-	// Refused is an update that is no part of the result.
+	// Refused is an update that is not part of the result.
 	Refused Outcome = "refused"
 	// Failed is an update that did not come.
 	Failed Outcome = "failed"
@@ -52,7 +52,7 @@ type Client struct {
 	Dropped int `json:"dropped,omitempty"`
 	// Compressed is how the client compressed the update, nil if it did not.
 	Compressed *Compression `json:"compressed,omitempty"`
-	// Staleness is how many versions of an asynchronous job were made while the client
+	// Staleness is how many versions of an asynchronous job were created while the client
 	// trained; nil in a round.
 	Staleness *int `json:"staleness,omitempty"`
 	// Reputation is the reputation of the client after the round, nil if it is that

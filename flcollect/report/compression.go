@@ -18,8 +18,8 @@ type Compression struct {
 	Whole   int64 `json:"whole_bytes"`
 }
 
-// AddCompressions returns the sum of compressions, in the order of their kinds.
-func AddCompressions(sum, more []Compression) []Compression {
+// addCompressions returns the sum of compressions, in the order of their kinds.
+func addCompressions(sum, more []Compression) []Compression {
 	if len(more) == 0 {
 		return sum
 	}
@@ -51,8 +51,8 @@ func notable(list []Compression) (kept []Compression, updates int) {
 	return kept, updates
 }
 
-// CompressionsText returns compressions as one text.
-func CompressionsText(list []Compression) string {
+// compressionsText returns compressions as one text.
+func compressionsText(list []Compression) string {
 	kinds := make([]string, len(list))
 	for i, c := range list {
 		kinds[i] = c.String()

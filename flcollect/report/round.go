@@ -44,15 +44,15 @@ type Round struct {
 // clients of its Fit are those whose answers came since the version before.
 type Version struct {
 	// MeanStaleness and MaxStaleness are over the updates that are part of the version:
-	// how many versions were made while their clients trained.
+	// how many versions were created while their clients trained.
 	MeanStaleness float64 `json:"mean_staleness"`
 	MaxStaleness  int     `json:"max_staleness"`
-	// Training is how many clients went on training when the version was made, and
+	// Training is how many clients went on training when the version was created, and
 	// Kept how many older versions were in memory for them.
 	Training int `json:"training"`
 	Kept     int `json:"versions_kept"`
 	// CutOff is how many clients had not evaluated the version when the server stopped
-	// waiting for them, because several newer versions were made.
+	// waiting for them, because several newer versions were created.
 	CutOff int `json:"cut_off,omitempty"`
 }
 

@@ -78,7 +78,7 @@ func (u Updates) Plus(more Updates) Updates {
 	u.Compressed += more.Compressed
 	u.Dropped += more.Dropped
 	u.Conversions = AddConversions(u.Conversions, more.Conversions)
-	u.Compressions = AddCompressions(u.Compressions, more.Compressions)
+	u.Compressions = addCompressions(u.Compressions, more.Compressions)
 	return u
 }
 
@@ -88,7 +88,7 @@ func Sum(clients []Client) Updates {
 	for _, e := range clients {
 		u.Conversions = AddConversions(u.Conversions, e.Converted)
 		if e.Compressed != nil {
-			u.Compressions = AddCompressions(u.Compressions, []Compression{*e.Compressed})
+			u.Compressions = addCompressions(u.Compressions, []Compression{*e.Compressed})
 		}
 	}
 	return u
@@ -117,7 +117,7 @@ func (u Updates) String() string {
 		text += fmt.Sprintf("; %d converted: %s", u.Converted, ConversionsText(u.Conversions))
 	}
 	if u.Compressed > 0 {
-		text += fmt.Sprintf("; %d compressed: %s", u.Compressed, CompressionsText(u.Compressions))
+		text += fmt.Sprintf("; %d compressed: %s", u.Compressed, compressionsText(u.Compressions))
 	}
 	if u.Dropped > 0 {
 		text += fmt.Sprintf("; %d with local layers, which were dropped", u.Dropped)
@@ -157,6 +157,6 @@ func (u Updates) Notes(clients []Client) []string {
 	say(u.Converted, "converted: "+ConversionsText(u.Conversions), func(Client) bool { return false })
 	say(u.Dropped, "with local layers, which left the client and were dropped", func(c Client) bool { return c.Dropped > 0 })
 	kinds, n := notable(u.Compressions)
-	say(n, "compressed by the clients: "+CompressionsText(kinds), func(Client) bool { return false })
+	say(n, "compressed by the clients: "+compressionsText(kinds), func(Client) bool { return false })
 	return notes
 }

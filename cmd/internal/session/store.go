@@ -131,7 +131,7 @@ func (s *Store) Update(ctx context.Context, secret string, change func(value []b
 	}
 	var held time.Time
 	for held.IsZero() {
-		_, err := storage.Change(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) ([]byte, error) {
+		_, err := storage.Change(ctx, s.config.Documents, documentKey(secret), func(found storage.Document) ([]byte, error) {
 			held = time.Time{}
 			one, err := s.current(found)
 			if err != nil {
@@ -177,7 +177,7 @@ func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, c
 		return nil, fmt.Errorf("update session: %w", err)
 	}
 	written := false
-	_, err = storage.Change(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) ([]byte, error) {
+	_, err = storage.Change(ctx, s.config.Documents, documentKey(secret), func(found storage.Document) ([]byte, error) {
 		one, err := s.current(found)
 		if err != nil {
 			return nil, err
@@ -202,7 +202,7 @@ func (s *Store) End(ctx context.Context, secret string) error {
 	if !isSecret(secret) {
 		return nil
 	}
-	err := storage.Remove(ctx, s.config.Documents, keyOf(secret), func(found storage.Document) (remove bool, err error) {
+	err := storage.Remove(ctx, s.config.Documents, documentKey(secret), func(found storage.Document) (remove bool, err error) {
 		_, err = s.current(found)
 		return err == nil, nil
 	})

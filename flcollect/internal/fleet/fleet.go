@@ -30,7 +30,7 @@ type Live struct {
 	// Round is the last finished round, and Evaluating whether the next one is evaluated.
 	Round      int  `json:"round"`
 	Evaluating bool `json:"evaluating,omitempty"`
-	// Open is whether the job takes clients. Clients are connected; Least must be, and
+	// Open is whether the job accepts clients. Clients are connected; Least must be, and
 	// Needed for a round.
 	Open    bool `json:"open"`
 	Clients int  `json:"clients"`
@@ -155,7 +155,7 @@ func (f *Fleet) Session() string {
 	return ""
 }
 
-// Secret reads, or makes, the secret that servers of the fleet know each other by.
+// Secret reads, or creates, the secret that servers of the fleet know each other by.
 func (f *Fleet) Secret(ctx context.Context) error {
 	stored, err := storage.Change(ctx, f.config.Documents, secretKey, func(found storage.Document) ([]byte, error) {
 		if found.Revision != 0 {
@@ -243,7 +243,7 @@ func (f *Fleet) Get(ctx context.Context, id string) (Entry, error) {
 
 // place returns a stored entry with what is known of its server.
 func (f *Fleet) place(ctx context.Context, stored storage.Document) (Entry, error) {
-	e := entryOf(stored)
+	e := newEntry(stored)
 	f.looking.Lock()
 	defer f.looking.Unlock()
 	holders, err := f.watcher.Look(ctx)
@@ -279,7 +279,7 @@ func (f *Fleet) Take(ctx context.Context, id, token string) (Entry, error) {
 // entry stays so.
 func (f *Fleet) Change(ctx context.Context, id string, change func(*Entry) bool) error {
 	_, err := storage.Change(ctx, f.config.Documents, activePrefix+id, func(found storage.Document) ([]byte, error) {
-		e := entryOf(found)
+		e := newEntry(found)
 		if found.Revision == 0 || !change(&e) {
 			return nil, nil
 		}

@@ -15,7 +15,7 @@ import (
 
 // Server is one server of a group, as far as the group needs it.
 type Server interface {
-	// Job returns a job that the server conducts, nil if there is none of that id.
+	// Job returns a job that the server conducts, nil if none has that id.
 	Job(id string) *job.Job
 	// Jobs returns the jobs that the server conducts.
 	Jobs() []*job.Job

@@ -128,7 +128,7 @@ func (g *Group) conduct(ctx context.Context) {
 	}
 }
 
-// survey makes entries of stored jobs that have something to do and have none, as those of
+// survey creates entries of stored jobs that have something to do and have none, as those of
 // a server that was alone.
 func (g *Group) survey(ctx context.Context) error {
 	var settled []job.Record

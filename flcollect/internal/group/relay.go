@@ -127,7 +127,7 @@ func (g *Group) warnUnreachable(other *Remote, err error) {
 	g.warned[other.session] = true
 	g.mu.Unlock()
 	if !known {
-		g.config.Log.Warn("clients cannot be relayed to another server, and are sent away to reconnect: is its address right, "+
+		g.config.Log.Warn("clients cannot be relayed to another server, and are disconnected to reconnect: is its address right, "+
 			"and does its certificate have that name?", "server", other.address, "job", other.id, "error", err)
 	}
 }

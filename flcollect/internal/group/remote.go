@@ -123,7 +123,7 @@ func (g *Group) Open() []string {
 
 // Choose returns the job of another server that a client may join, and its rank: the one of
 // an id, or without an id the one whose id is the label, or else the one that precedes the others.
-// It is nil if there is none.
+// It is nil if none exists.
 func (g *Group) Choose(id, label string) (*Remote, job.Rank) {
 	r := &g.remotes
 	r.mu.Lock()
@@ -151,7 +151,7 @@ func (r *remotes) chooseLocked(label string) *Remote {
 	return best
 }
 
-// openLocked returns the job of an id if another server takes clients for it, and
+// openLocked returns the job of an id if another server accepts clients for it, and
 // otherwise nil.
 func (r *remotes) openLocked(id string) *Remote {
 	if other := r.jobs[id]; other != nil && other.live.Open {

@@ -23,20 +23,20 @@ type clients struct {
 	nodes *supernode.Run // that SuperNodes join, nil if the job accepts none
 }
 
-// Accepts reports whether the job takes clients.
+// Accepts reports whether the job accepts clients.
 func (c *clients) Accepts() bool { return c.phases.before(phaseSaving, func() {}) }
 
-// AcceptsNodes reports whether the job takes SuperNodes.
+// AcceptsNodes reports whether the job accepts SuperNodes.
 func (c *clients) AcceptsNodes() bool { return c.Accepts() && c.run() != nil }
 
-// run returns the run that SuperNodes join; nil if the job takes none.
+// run returns the run that SuperNodes join; nil if the job accepts none.
 func (c *clients) run() *supernode.Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nodes
 }
 
-// Add adds a client, unless the job takes no more.
+// Add adds a client, unless the job accepts no more.
 func (c *clients) Add(client *round.Client) bool {
 	added := c.phases.before(phaseSaving, func() { c.pool.Add(client) })
 	if added {
@@ -45,7 +45,7 @@ func (c *clients) Add(client *round.Client) bool {
 	return added
 }
 
-// AddNode adds a SuperNode, and returns it as a client; nil if the job takes no more.
+// AddNode adds a SuperNode, and returns it as a client; nil if the job accepts no more.
 func (c *clients) AddNode(node *supernode.Node, identity string) (client *round.Client, err error) {
 	c.phases.before(phaseSaving, func() {
 		c.mu.Lock()
@@ -98,7 +98,7 @@ func (c *clients) setPolicy(p strategy.Policy) {
 // minimum returns how many clients must be connected before a round can begin.
 func minimum(p strategy.Policy) int { return max(p.MinAvailable, p.Fit.MinClients) }
 
-// setNodes has the job take SuperNodes into a run, or no more if it is nil.
+// setNodes has the job accept SuperNodes into a run, or no more if it is nil.
 func (c *clients) setNodes(run *supernode.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

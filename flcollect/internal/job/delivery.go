@@ -53,7 +53,7 @@ func (d *delivery) run() {
 	}
 }
 
-// try makes a first attempt to deliver what a training leaves, before its clients are
+// try is a first attempt to deliver what a training leaves, before its clients are
 // sent away: the reports of the last rounds, the result, then the report that it ended
 // early. What fails is repeated by run.
 func (d *delivery) try() {

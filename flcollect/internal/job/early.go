@@ -9,7 +9,7 @@ import (
 
 // surpassed returns the first metric, in the order of their names, that has surpassed its
 // target, or reached its goal in enough rounds in a row; nil if none has, or if the model is
-// still the initial one, which is no result. It also returns for how many rounds in a row
+// still the initial one, which is not a result. It also returns for how many rounds in a row
 // goals have been reached. A round without the metric does not count.
 func (t *training) surpassed(rec report.Round) (early *report.EarlyEnd, reached map[string]int) {
 	if !t.config.Stopping || !t.aggregated {

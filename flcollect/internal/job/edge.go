@@ -10,9 +10,9 @@ import (
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
-// edgeRule is whether a job takes edges as clients.
+// edgeRule is whether a job accepts edges as clients.
 type edgeRule struct {
-	known  chan struct{} // closed once the strategy is made
+	known  chan struct{} // closed once the strategy is known
 	settle func(err error)
 	err    error
 }
@@ -30,7 +30,7 @@ func newEdgeRule() *edgeRule {
 }
 
 // AdmitEdge waits until the strategy of the job is known, and returns an error that matches
-// [flower.ErrUnfit] if that takes no sums. Leaving ends when the client is to leave.
+// [flower.ErrUnfit] if that accepts no sums. Leaving ends when the client is to leave.
 func (j *Job) AdmitEdge(ctx context.Context, leaving <-chan struct{}) error {
 	select {
 	case <-j.edges.known:
@@ -48,7 +48,7 @@ func (j *Job) AdmitEdge(ctx context.Context, leaving <-chan struct{}) error {
 	return nil
 }
 
-// trainEdge has a job follow the upper server until that sends it away, which is no error.
+// trainEdge has a job follow the upper server until that disconnects it, which is not an error.
 func (j *Job) trainEdge(ctx context.Context) error {
 	connect := j.service.Upstream
 	if connect == nil {
@@ -77,15 +77,15 @@ func (j *Job) trainEdge(ctx context.Context) error {
 	go func() {
 		err := e.follow(ctx, link)
 		gone <- err
-		end(cmp.Or(err, errSentAway))
+		end(cmp.Or(err, errDismissed))
 	}()
 	err = e.serve(ctx)
 	end(err)
-	if left := <-gone; errors.Is(err, errSentAway) || left != nil && errors.Is(err, left) {
+	if left := <-gone; errors.Is(err, errDismissed) || left != nil && errors.Is(err, left) {
 		return left
 	}
 	return err
 }
 
-// errSentAway ends the work of an edge that was sent away.
-var errSentAway = errors.New("the upper collector has ended the job")
+// errDismissed ends the work of an edge that was disconnected.
+var errDismissed = errors.New("the upper collector has ended the job")

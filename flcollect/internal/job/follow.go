@@ -57,7 +57,7 @@ func (e *edge) stopSettling() {
 }
 
 // follow is a client of the upper server, also after the connection was lost. It returns
-// nil once the edge is sent away, and an error when no other try would help or none has
+// nil once the edge is disconnected, and an error when no other try would help or none has
 // helped for the time that a job waits for clients.
 func (e *edge) follow(ctx context.Context, link *flower.Client) error {
 	defer e.trouble(ofUpstream, nil)
@@ -149,16 +149,16 @@ func (e *edge) Fit(asked context.Context, ins flower.FitIns) (res *flower.FitRes
 	if err != nil {
 		return nil, err
 	}
-	made := make(chan *flower.FitRes, 1)
+	answers := make(chan *flower.FitRes, 1)
 	err = e.pass(asked, func(ctx context.Context) error {
 		res, err := e.fit(ctx, asked, number, model, config)
-		made <- res
+		answers <- res
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return <-made, nil
+	return <-answers, nil
 }
 
 // Evaluate implements flower.Trainer.
@@ -167,16 +167,16 @@ func (e *edge) Evaluate(asked context.Context, ins flower.EvaluateIns) (res *flo
 	if err != nil {
 		return nil, err
 	}
-	made := make(chan *flower.EvaluateRes, 1)
+	answers := make(chan *flower.EvaluateRes, 1)
 	err = e.pass(asked, func(ctx context.Context) error {
 		res, err := e.evaluate(ctx, asked, number, model, config)
-		made <- res
+		answers <- res
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return <-made, nil
+	return <-answers, nil
 }
 
 // read returns the number of the round, the configuration for clients, and a copy of the
@@ -223,31 +223,31 @@ func (e *edge) fit(ctx, asked context.Context, number int, model strategy.Model,
 	e.setRound(number)
 	rec := &report.Round{Number: number, Started: Now(), Sampling: drawn.Sampling}
 	attempt := audit.NewAttempt(number, e.audit.Chained())
-	made, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
+	partial, err := e.conductor.Collect(ctx, round.Start{Number: number, Model: model}, drawn, config, attempt)
 	if err != nil {
 		e.fileFailed(attempt, err)
 		return nil, err
 	}
-	rec.Aggregated = made.Partial.Sum != nil
+	rec.Aggregated = partial.Partial.Sum != nil
 	if !rec.Aggregated {
 		model = nil
 	}
 	filing := e.startFiling(attempt, model) // the model of the upper server is as it was
-	rec.Fit, rec.FitMetrics, rec.Updates = made.Phase, made.Metrics, filing.updates
-	rec.Note = excerpt.Cut(strings.Join(slices.Concat(made.Notes, rec.Updates.Notes(filing.clients)), "; "), excerpt.MaxNote)
+	rec.Fit, rec.FitMetrics, rec.Updates = partial.Phase, partial.Metrics, filing.updates
+	rec.Note = excerpt.Cut(strings.Join(slices.Concat(partial.Notes, rec.Updates.Notes(filing.clients)), "; "), excerpt.MaxNote)
 	if err := filing.wait(); err != nil {
 		return nil, err
 	}
-	if err := e.store(ctx, rec, made.Refused, true); err != nil {
+	if err := e.store(ctx, rec, partial.Refused, true); err != nil {
 		return nil, err
 	}
-	e.service.Counter.RoundFinished(*rec, time.Since(began).Seconds(), len(made.Refused))
-	e.log.Info("sum made", "round", number, "aggregated", rec.Aggregated, "results", rec.Fit.Results,
+	e.service.Counter.RoundFinished(*rec, time.Since(began).Seconds(), len(partial.Refused))
+	e.log.Info("sum created", "round", number, "aggregated", rec.Aggregated, "results", rec.Fit.Results,
 		"failures", rec.Fit.Failures, "note", rec.Note)
 	if !rec.Aggregated {
-		return nil, failed(flower.FitNotImplemented, errors.New(made.Notes[len(made.Notes)-1]))
+		return nil, failed(flower.FitNotImplemented, errors.New(partial.Notes[len(partial.Notes)-1]))
 	}
-	return made.Answer(), nil
+	return partial.Answer(), nil
 }
 
 // evaluate has the clients measure a model, and adds that to the round.
@@ -262,7 +262,7 @@ func (e *edge) evaluate(ctx, asked context.Context, number int, model strategy.M
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.conductor.Measure(ctx, number, model, drawn, config)
+	partial, err := e.conductor.Measure(ctx, number, model, drawn, config)
 	if errors.Is(err, strategy.ErrTooFew) {
 		return nil, failed(flower.EvaluateNotImplemented, err)
 	}
@@ -271,16 +271,16 @@ func (e *edge) evaluate(ctx, asked context.Context, number int, model strategy.M
 	}
 	rec := e.last
 	if rec == nil || rec.Number != number { // this process did not conduct the fit
-		return made.Measured(), nil
+		return partial.Measured(), nil
 	}
-	rec.Evaluate, rec.Metrics, rec.Loss = made.Phase, made.Metrics, made.Loss
-	notes := slices.Concat([]string{rec.Note}, made.Notes)
+	rec.Evaluate, rec.Metrics, rec.Loss = partial.Phase, partial.Metrics, partial.Loss
+	notes := slices.Concat([]string{rec.Note}, partial.Notes)
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	rec.Note = excerpt.Cut(strings.Join(notes, "; "), excerpt.MaxNote)
-	if err := e.store(ctx, rec, made.Refused, false); err != nil {
+	if err := e.store(ctx, rec, partial.Refused, false); err != nil {
 		return nil, err
 	}
-	return made.Measured(), nil
+	return partial.Measured(), nil
 }
 
 // store stores a round, after its fit and again after its evaluation.

@@ -197,7 +197,7 @@ func (j *Job) discard() {
 // forget deletes the rounds of a run, its reports and reputations, and its models unless
 // its result is among those that are not delivered yet.
 func (j *Job) forget(token string, undelivered []Outcome) error {
-	for _, prefix := range []string{RoundFolder(token), audit.Folder(token), reputation.Folder(token)} {
+	for _, prefix := range []string{roundFolder(token), audit.Folder(token), reputation.Folder(token)} {
 		if err := j.storage.DeleteDocuments(j.during(phaseDelivering), prefix); err != nil {
 			return err
 		}

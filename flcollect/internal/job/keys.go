@@ -54,15 +54,15 @@ func (t *training) adoptKeys(ctx context.Context, client string, model strategy.
 	}
 	config := t.config
 	config.Homomorphic = &filled
-	made, err := t.service.Strategy(ctx, config, t.Record().Guarded)
+	selected, err := t.service.Strategy(ctx, config, t.Record().Guarded)
 	if err != nil {
 		return fmt.Errorf("%w: client %q encrypts with %s: %w", round.ErrOtherKeys, name, theirs, err)
 	}
 	t.keys = &adoption{filled, name}
 	t.config = config
 	t.encryption.Parameters, t.encryption.Source = parameters, name
-	t.strategy = made
-	t.conductor.Use(made)
+	t.strategy = selected
+	t.conductor.Use(selected)
 	return nil
 }
 

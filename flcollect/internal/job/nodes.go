@@ -57,7 +57,7 @@ func (t *training) openRun() {
 	t.service.Observer.Offered()
 }
 
-// closeRun has the job take no more SuperNodes, and sends the SuperNodes back, to wait for another job.
+// closeRun has the job accept no more SuperNodes, which then wait for another job.
 func (t *training) closeRun() {
 	if t.run != nil {
 		t.setNodes(nil)

@@ -23,12 +23,12 @@ const (
 // Key is that of the document of a job.
 func Key(id string) string { return Prefix + id }
 
-// RoundFolder is that of the rounds of a run.
-func RoundFolder(token string) string { return roundPrefix + token + "/" }
+// roundFolder is that of the rounds of a run.
+func roundFolder(token string) string { return roundPrefix + token + "/" }
 
 // RoundKey has room for [jobconfig.MaxRounds].
 func RoundKey(token string, number int) string {
-	return fmt.Sprintf("%s%07d", RoundFolder(token), number)
+	return fmt.Sprintf("%s%07d", roundFolder(token), number)
 }
 
 // Delivery is the state of the delivery of a run's result.

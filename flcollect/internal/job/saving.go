@@ -15,7 +15,7 @@ import (
 type saving struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed once the other fields are set
-	made   *checkpoint.Ref
+	stored *checkpoint.Ref
 	err    error
 }
 
@@ -33,7 +33,7 @@ func (t *training) startSaving(ctx context.Context) *saving {
 			span.End()
 		}()
 		s.err = t.storage.Insist(ctx, func() (err error) {
-			s.made, err = checkpoint.Save(ctx, t.storage.Blobs, token, model, state)
+			s.stored, err = checkpoint.Save(ctx, t.storage.Blobs, token, model, state)
 			return err
 		})
 		if s.err != nil && ctx.Err() == nil {
@@ -49,15 +49,15 @@ func (s *saving) wait() (*checkpoint.Ref, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return s.made, nil
+	return s.stored, nil
 }
 
 // abandon stops the storing of a model whose round has failed, and deletes what was
 // stored.
 func (t *training) abandon(s *saving) {
 	s.cancel()
-	if made, err := s.wait(); err == nil {
-		t.drop(made)
+	if stored, err := s.wait(); err == nil {
+		t.drop(stored)
 	}
 }
 

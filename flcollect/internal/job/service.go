@@ -73,7 +73,7 @@ type Service struct {
 type Observer interface {
 	// Moved reports that a job has another state.
 	Moved(from, to report.State)
-	// Offered reports that a job takes clients that it did not take before.
+	// Offered reports that a job accepts clients that it did not take before.
 	Offered()
 	// Finished reports a job that has nothing to do any more.
 	Finished(j *Job)

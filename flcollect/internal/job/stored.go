@@ -26,7 +26,7 @@ func Find(ctx context.Context, documents storage.Documents, id string) (Record, 
 
 // Rounds returns up to limit finished rounds of the run of a record, from the one after a number.
 func Rounds(ctx context.Context, documents storage.Documents, r Record, after, limit int) ([]report.Round, error) {
-	docs, err := documents.List(ctx, RoundFolder(r.Token), RoundKey(r.Token, max(after, 0)), limit)
+	docs, err := documents.List(ctx, roundFolder(r.Token), RoundKey(r.Token, max(after, 0)), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ type training struct {
 	began      time.Time
 }
 
-// newTraining makes the strategy of a job that goes on after a restart, and returns its
+// newTraining creates the strategy of a job that goes on after a restart, and returns its
 // training. It waits for a repository that does not answer.
 func (j *Job) newTraining(ctx context.Context) (*training, error) {
 	r := j.Record()
@@ -177,11 +177,11 @@ func (t *training) beginNew(ctx context.Context) error {
 	t.model = model
 	saving := t.startSaving(ctx)
 	defer saving.cancel()
-	made, err := saving.wait()
+	stored, err := saving.wait()
 	if err != nil {
 		return err
 	}
-	return t.save(func(r *Record) { r.Checkpoint, r.Keys, r.Layers, r.Local = made, t.keys, t.layers, t.local })
+	return t.save(func(r *Record) { r.Checkpoint, r.Keys, r.Layers, r.Local = stored, t.keys, t.layers, t.local })
 }
 
 // share returns the shared layers of a model.
@@ -295,11 +295,11 @@ func (t *training) conclude(ctx context.Context, rec report.Round, saving *savin
 	r := t.Record()
 	before, after := r.Checkpoint, r.Checkpoint
 	if saving != nil {
-		made, err := saving.wait()
+		stored, err := saving.wait()
 		if err != nil {
 			return err
 		}
-		after = made
+		after = stored
 	}
 	data, err := json.Marshal(rec)
 	if err == nil {

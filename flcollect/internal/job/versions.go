@@ -17,7 +17,7 @@ import (
 // versions at most, and so many models more are in memory.
 const maxPending = 8
 
-// versions is the training of an asynchronous job. It makes versions as fast as updates
+// versions is the training of an asynchronous job. It creates versions as fast as updates
 // come, while clients evaluate older ones, and concludes them in order: a version counts
 // once all before it do and its evaluation is over. It belongs to one goroutine.
 type versions struct {
@@ -26,12 +26,12 @@ type versions struct {
 	attempt *audit.Attempt    // of the version whose buffer is open; nil if none is
 	started time.Time         // of that version, as it is stored
 	began   time.Time         // the same by the monotonic clock
-	newest  int               // the last version that was made
+	newest  int               // the last version that was created
 	filed   *filing           // of the newest version
 	pending []*pendingVersion // versions that are not concluded, oldest first
 }
 
-// pendingVersion is a version that was made and does not count yet.
+// pendingVersion is a version that was created and does not count yet.
 type pendingVersion struct {
 	rec        report.Round
 	began      time.Time
@@ -39,13 +39,13 @@ type pendingVersion struct {
 	refused    []report.Quarantine
 	saving     *saving // nil if the model stayed as it was
 	filing     *filing
-	evaluation *round.Evaluation // nil if there is none
+	evaluation *round.Evaluation // nil if none exists
 }
 
 // errOver is why updates that arrive after the last version are in no version.
 var errOver = errors.New("the training ended before the buffer was full")
 
-// trainVersions makes the versions that are left.
+// trainVersions creates the versions that are left.
 func (t *training) trainVersions(ctx context.Context) error {
 	policy := t.config.Demand(t.conductor.Strategy().Policy())
 	buffer, concurrency, staleness := t.config.Async.With(policy)
@@ -60,7 +60,7 @@ func (t *training) trainVersions(ctx context.Context) error {
 	return t.checkChanged(t.during(phaseSaving))
 }
 
-// run makes and concludes versions until the job is trained.
+// run creates and concludes versions until the job is trained.
 func (v *versions) run(ctx context.Context) error {
 	if v.Record().Trained() {
 		return nil
@@ -97,13 +97,13 @@ func (v *versions) begin() error {
 	return v.stream.Begin(round.Start{Number: v.newest + 1, Model: v.model, Loss: v.loss}, v.attempt)
 }
 
-// step makes a version, or concludes the oldest one.
+// step creates a version, or concludes the oldest one.
 func (v *versions) step(ctx context.Context) error {
 	var evaluated <-chan struct{}
 	if len(v.pending) > 0 {
 		evaluated = v.pending[0].evaluation.Done()
 	}
-	if v.attempt == nil { // the last version was made
+	if v.attempt == nil { // the last version was created
 		select {
 		case <-evaluated:
 			return v.concludeFirst(ctx)
@@ -114,7 +114,7 @@ func (v *versions) step(ctx context.Context) error {
 		}
 	}
 	select {
-	case <-evaluated: // before the next version is made, so that few wait
+	case <-evaluated: // before the next version is created, so that few wait
 		return v.concludeFirst(ctx)
 	default:
 	}
@@ -132,7 +132,7 @@ func (v *versions) step(ctx context.Context) error {
 	return v.finish(ctx)
 }
 
-// finish makes the version of the updates that are there, and begins the next one.
+// finish creates the version of the updates that are there, and begins the next one.
 func (v *versions) finish(ctx context.Context) error {
 	number := v.newest + 1
 	result, facts, err := v.stream.Finish(ctx)
@@ -194,7 +194,7 @@ func (v *versions) concludeFirst(ctx context.Context) error {
 }
 
 // close ends the stream, and abandons the versions that do not count. The audit log has
-// the answers of the version that was not made.
+// the answers of the version that was not created.
 func (v *versions) close(err error) {
 	v.stream.Close()
 	if v.filed != nil {
