@@ -55,7 +55,8 @@ func TestNewHandler_answersAConfigurationWithExactly200(t *testing.T) {
 		}
 	}
 	b := jobstest.NewBoard()
-	require.Equal(t, "200", jobstest.Ask(rest.HandlerFor(b, nil), "POST", "/job/config/a%2Fb%20c", string(jobstest.Body(t, nil))).Body.String())
+	answer := jobstest.Ask(rest.HandlerFor(b, nil), "POST", "/job/config/a%2Fb%20c", string(jobstest.Body(t, nil)))
+	require.Equal(t, "200", answer.Body.String())
 	require.Contains(t, b.Started, "a/b c")
 }
 

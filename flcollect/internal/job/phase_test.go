@@ -163,6 +163,7 @@ func TestJob_Run_endsInEachPhaseAsItIsAsked(t *testing.T) {
 			{"another run asked", func(s *stage) { s.Asked("other", "other") }, p.is},
 			{"yield", func(s *stage) { s.Asked("", "t") }, p.yield},
 			{"lost", func(s *stage) { s.Lose() }, p.lost},
+			{"the server begins to end", func(s *stage) { s.quit() }, p.is}, // and goes on after its restart
 			{"shutdown", func(s *stage) { s.shutdown() }, p.lost},
 		}
 		for _, event := range events {
@@ -177,6 +178,29 @@ func TestJob_Run_endsInEachPhaseAsItIsAsked(t *testing.T) {
 			})
 		}
 	}
+}
+
+// full is a store that accepts no update.
+type full struct{ storage.Documents }
+
+func (full) Update(context.Context, string, storage.Revision, []byte) (storage.Revision, error) {
+	return 0, storage.ErrFull
+}
+
+func TestJob_Stop_isSavedBeforeItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, func(*Record) {})
+		defer s.shutdown()
+		documents := s.storage.Documents
+		s.writing.Lock() // no save is in progress
+		s.storage.Documents = full{documents}
+		s.writing.Unlock()
+		s.Stop()
+		require.Equal(t, standing{phaseSaving, report.Waiting, false, false}, s.is(t))
+		require.False(t, s.Accepts())
+		s.Lose()
+		require.Equal(t, standing{phaseEnded, report.Waiting, false, true}, s.is(t))
+	})
 }
 
 func TestJob_Retire_endsTheDeliveries(t *testing.T) {

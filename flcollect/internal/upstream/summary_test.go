@@ -152,7 +152,7 @@ func TestMarked_isFalseForAnyOtherSender(t *testing.T) {
 	}
 }
 
-func TestJobOf_returnsWhatWasAnnounced(t *testing.T) {
+func TestAnnouncedJob_returnsWhatWasAnnounced(t *testing.T) {
 	peer := func(header map[string]string) flower.Peer {
 		return flower.Peer{Header: func(key string) string { return header[key] }}
 	}
