@@ -69,7 +69,7 @@ func annotatorTrial(t *testing.T, servers, channels int) {
 	}
 	time.Sleep(time.Minute) // all shares are even
 	running := 0
-	for _, c := range all[0].List() {
+	for c := range all[0].All() {
 		if !c.Status.Stopped {
 			running++
 		}

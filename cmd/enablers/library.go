@@ -18,7 +18,6 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/cmd/internal/overview"
-	"github.com/iotenablers/enablers/cmd/internal/sharedsecret"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )

@@ -4,7 +4,7 @@ import "github.com/iotenablers/enablers/internal/httpapi"
 
 // Doors of the tests.
 var (
-	KeyOf   = joinKey
+	JoinKey = joinKey
 	Receive = receive
 )
 
