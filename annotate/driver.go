@@ -13,7 +13,7 @@ type BrokerType string
 
 // Driver is a kind of broker: a name, a driver that opens the connections, and
 // a driver that knows the settings of a connection. The packages of the drivers
-// make one: mqtt.Driver, kafka.Driver, and [MemoryDriver] here.
+// create one: mqtt.Driver, kafka.Driver, and [MemoryDriver] here.
 type Driver struct {
 	// Type is the name of the kind; required.
 	Type BrokerType

@@ -11,7 +11,7 @@ import (
 	"github.com/iotenablers/enablers/annotate/rml"
 )
 
-// Trial is the result that a mapping makes of one message, see [Mapping.Try].
+// Trial is the result of a mapping for one message, see [Mapping.Try].
 type Trial struct {
 	// Output is what a channel would publish. It is empty if the message fails, or violates the shapes.
 	Output []byte

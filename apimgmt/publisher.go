@@ -124,7 +124,7 @@ type Publisher struct {
 // Totals are the counts of a [Publisher] since it was created. The tags metric and help
 // describe them for Prometheus.
 type Totals struct {
-	Changes uint64 `metric:"changes_total" help:"Changes of the catalogue that were made."`
+	Changes uint64 `metric:"changes_total" help:"Changes of the catalogue that were committed."`
 	Refused uint64 `metric:"refused_changes_total" help:"Changes that were refused."`
 	Failed  uint64 `metric:"failed_changes_total" help:"Changes that failed because of the storage or the gateway."`
 	Healed  uint64 `metric:"healed_total" help:"Repairs of a gateway that served something else than the catalogue."`

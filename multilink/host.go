@@ -13,7 +13,7 @@ import (
 //
 // It is safe for use by several goroutines. A context bounds the call alone, not
 // the life of what the call creates: a call whose context has ended creates nothing
-// and returns the context's error. Everything that a Host makes is gone after
+// and returns the context's error. Everything that a Host creates is gone after
 // Close; what a killed process left behind is removed when the next Host of the
 // same name is opened.
 type Host interface {

@@ -75,7 +75,7 @@ func (r *rig) outputSettings(client string) annotate.Topic {
 	return settings
 }
 
-// reopen makes the transactional connections.
+// reopen opens the transactional connections.
 func (r *rig) reopen(e *ends) error {
 	var err error
 	e.Subscription, e.Publisher, err = r.Broker.(annotate.Transactor).

@@ -20,7 +20,7 @@ type publisher struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	first  *producer // made by open, used by run
+	first  *producer // created by open, used by run
 	single int       // messages to send one by one, to find the faulty one; used by run
 }
 

@@ -73,7 +73,7 @@ func (t *transaction) start(s *subscription) {
 	t.work.Go(t.run)
 }
 
-// abandon ends what open made, when the subscription fails.
+// abandon ends what open created, when the subscription fails.
 func (t *transaction) abandon() {
 	t.cancel()
 	t.work.Wait()

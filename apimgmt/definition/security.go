@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/apimgmt/internal/document"
 )
 
-// security makes the plugin that a security requirement demands; nil if there is
+// security creates the plugin that a security requirement demands; nil if there is
 // none. The plugin stands on each route, because an empty list at an operation
 // takes back what the document demands. given are the plugins that apply there.
 func (c *converter) security(requirements *document.Node, given []*plugin) (*plugin, error) {

@@ -85,7 +85,7 @@ func urlPort(u *url.URL) int {
 	return 443
 }
 
-// host decides between a host and an upstream, and makes the latter.
+// host decides between a host and an upstream, and creates the latter.
 func (c *converter) host(at *level, s *entity.Service, parent string, servers []*url.URL) error {
 	targets := at.upstreamDefaults.Get("targets")
 	alike := slices.DeleteFunc(slices.Clone(servers), func(u *url.URL) bool {

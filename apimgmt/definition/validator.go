@@ -219,7 +219,7 @@ func (s *selection) reached(top *component, operation *document.Node) (map[strin
 	return made, nil
 }
 
-// component is the copy of one, made when it is needed first.
+// component is the copy of one, created when it is needed first.
 func (s *selection) component(pointer string) (*component, error) {
 	if u := s.components[pointer]; u != nil {
 		return u, nil

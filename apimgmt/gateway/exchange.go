@@ -58,7 +58,7 @@ type Exchange struct {
 
 	peer string // address of the service that answered or was tried last
 
-	span tracing.Span // of the request; off unless spans are made
+	span tracing.Span // of the request; off unless spans are recorded
 
 	fromProxy   bool        // the other end is a trusted proxy
 	lent        bool        // a transport may read upstream.Header after the exchange

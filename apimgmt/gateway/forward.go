@@ -22,7 +22,7 @@ var errTimeout = errors.New("the service does not answer in time")
 type forwarding struct {
 	x    *Exchange
 	body *requestBody // nil if the request has none
-	span tracing.Span // of the attempt; off unless spans are made
+	span tracing.Span // of the attempt; off unless spans are recorded
 }
 
 // forward sends the request to the service, to another target if one cannot be

@@ -13,7 +13,7 @@ const (
 	traceState  = "Tracestate"
 )
 
-// beginSpan begins the span of the request below the client's, where spans are made.
+// beginSpan begins the span of the request below the client's, where spans are recorded.
 func (x *Exchange) beginSpan() {
 	tracer := x.gateway.tracer
 	if !tracer.On() {

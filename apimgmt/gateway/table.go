@@ -225,7 +225,7 @@ func (g *Gateway) compileService(t *table, e *entity.Service) (*service, error) 
 	return s, nil
 }
 
-// compilePools makes the upstreams, or takes them over.
+// compilePools creates the upstreams, or takes them over.
 func (t *table) compilePools(before *table) error {
 	targets := map[string][]entity.Target{}
 	for _, target := range t.config.Targets {

@@ -211,7 +211,7 @@ func (g *Gateway) resume(ctx context.Context, s step, update call) error {
 		return err
 	}
 	if !same(there["tags"], s.body["tags"]) {
-		return &Error{Do: update.do, Status: http.StatusConflict, Message: "another client has made one of the same id",
+		return &Error{Do: update.do, Status: http.StatusConflict, Message: "another client has created one of the same id",
 			Violation: "primary key violation"}
 	}
 	return g.client.make(ctx, update)

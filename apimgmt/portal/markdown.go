@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// renderer makes HTML of the Markdown in definitions (CommonMark, as OpenAPI says).
+// renderer renders the Markdown in definitions (CommonMark, as OpenAPI says).
 type renderer struct {
 	markdown goldmark.Markdown
 	policy   *bluemonday.Policy

@@ -33,7 +33,7 @@ type latency struct {
 
 // attack is what the attackers did.
 type attack struct {
-	Connections    int64 `json:"connections"`      // that were made
+	Connections    int64 `json:"connections"`      // that were allocated
 	Closed         int64 `json:"closed"`           // by the server, or at the end
 	Refused        int64 `json:"refused"`          // that were not made
 	SignIns        int64 `json:"sign_ins"`         // that were answered

@@ -19,13 +19,13 @@ import (
 // maxForm is the largest form of a page in bytes: metadata, twice and escaped, are most of it.
 const maxForm = 6 * modelrepo.MaxMetadataSize
 
-// nodeForm is the page on which a namespace, a model or a version is made or changed.
+// nodeForm is the page on which a namespace, a model or a version is created or changed.
 type nodeForm struct {
 	shell.Frame
-	// At is what is changed, or what something is made in.
+	// At is what is changed, or what something is created in.
 	At    modelrepo.Path
 	IsNew bool
-	// Kind is what is made or changed: a namespace, a model or a version.
+	// Kind is what is created or changed: a namespace, a model or a version.
 	Kind string
 	form.Fields
 	// before has the fields as they were when the form was shown, with "before." in front of their
@@ -33,7 +33,7 @@ type nodeForm struct {
 	before url.Values
 	// Fault says what is wrong, and at names the field.
 	Fault, at string
-	// Made is what was made or changed, and Done the sentence about it.
+	// Made is what was created or changed, and Done the sentence about it.
 	Made modelrepo.Path
 	Done string
 }

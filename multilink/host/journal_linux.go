@@ -43,7 +43,7 @@ const (
 )
 
 // journal is a file of changes that are to be undone. Lines are appended and
-// synced; a torn last line belongs to a change that was never made. The file is
+// synced; a torn last line belongs to a change that was never applied. The file is
 // locked as long as it is open. A nil journal keeps nothing.
 type journal struct {
 	file *os.File
@@ -156,7 +156,7 @@ func decodeJournal(r io.Reader) ([]change, error) {
 	}
 }
 
-// record writes a change that is about to be made.
+// record writes a change that is about to be applied.
 func (j *journal) record(c change) error {
 	if j == nil {
 		return nil

@@ -18,7 +18,7 @@ type link struct {
 	name    string
 
 	mutex   sync.Mutex
-	index   int // of the interface now; it changes when that is made again
+	index   int // of the interface now; it changes when that is created again
 	info    multilink.LinkInfo
 	readers []chan multilink.LinkInfo
 	closed  bool

@@ -37,10 +37,10 @@ func Operations() []Operation { return []Operation{TAP, Bridge, Members, Address
 
 // Options are the settings of a host. Nil and the zero value are the defaults.
 type Options struct {
-	// Name of the host. It marks what it makes, and no two hosts of one network
+	// Name of the host. It marks what it creates, and no two hosts of one network
 	// namespace share one. Empty is "multilink". Same form as a link's name.
 	Name string
-	// Interfaces that it may use besides those that it makes: patterns of
+	// Interfaces that it may use besides those that it creates: patterns of
 	// [path.Match], such as "wlan*". Empty is all. The loopback interface is
 	// never among them.
 	Interfaces []string

@@ -25,7 +25,7 @@ func boot() (string, error) {
 	return string(bytes.TrimSpace(id)), err
 }
 
-// begin journals a change that is about to be made.
+// begin journals a change that is about to be applied.
 func (h *Host) begin(c change) (change, error) {
 	h.lastChange++
 	c.ID = h.lastChange

@@ -144,7 +144,7 @@ func (h *Host) wire(c multilink.PortConfig) (changes []change, err error) {
 	return changes, h.wireRoutes(c, host, do)
 }
 
-// wireBridge joins the port and members to a bridge, which it makes if need be.
+// wireBridge joins the port and members to a bridge, which it creates if need be.
 func (h *Host) wireBridge(c multilink.PortConfig, tap netlink.Link, do step) (netlink.Link, error) {
 	bridge, err := h.netlink.LinkByName(c.Bridge)
 	if missing(err) {

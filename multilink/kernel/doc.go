@@ -27,7 +27,7 @@
 //
 // A WireGuard device has a mark, and a routing table of its own that mirrors
 // the routes over the link's interface, so that no packet of a link ever leaves by
-// another one. Everything that the plane makes has a tag (an interface group, a
+// another one. Everything that the plane creates has a tag (an interface group, a
 // routing protocol, a mark), by which it is removed at the end, or at the next
 // start if the process was killed.
 package kernel

@@ -5,7 +5,7 @@
 //
 // # Changes
 //
-// [Node.Change] makes all changes. A change is checked against everything that is configured, applied to the
+// [Node.Change] applies all changes. A change is checked against everything that is configured, applied to the
 // plane, stored, and only then answered. What cannot be stored is taken back from
 // the plane. A process that was killed comes up with the configuration that was
 // acknowledged last; one that was being acknowledged may hold or not, wholly.

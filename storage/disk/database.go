@@ -15,7 +15,7 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// unfinishedPrefix begins the names under which databases are made, and those of
+// unfinishedPrefix begins the names under which databases are created, and those of
 // the copies in snapshots.
 const unfinishedPrefix = databaseName + ".new-"
 

@@ -6,9 +6,9 @@ import "sync"
 // them. What a crash leaves of them the next [Open] removes.
 type pins struct {
 	mu   sync.Mutex
-	open bool // a snapshot is open, or being made
+	open bool // a snapshot is open, or being created
 	// refers reports whether the snapshot has the blob under the key in that file. It
-	// is nil while the snapshot is being made, which then may have any.
+	// is nil while the snapshot is being created, which then may have any.
 	refers func(key string, id contentID) bool
 	kept   []contentID
 }

@@ -49,7 +49,7 @@ type SnapshotFile struct {
 	path string
 }
 
-// Snapshot makes a snapshot; the caller closes it. There is one at a time: while one is
+// Snapshot creates a snapshot; the caller closes it. There is one at a time: while one is
 // open, Snapshot returns [ErrSnapshot].
 //
 // It copies store.db, and so takes as long as that takes, and as much space on the disk.
@@ -60,7 +60,7 @@ type SnapshotFile struct {
 func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	snapshot, err := s.makeSnapshot(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("make snapshot: %w", err)
+		return nil, fmt.Errorf("create snapshot: %w", err)
 	}
 	return snapshot, nil
 }

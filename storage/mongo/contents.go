@@ -91,7 +91,7 @@ func (c *contents) prepare(ctx context.Context) (err error) {
 		{c.records, driver.IndexModel{Keys: ascending("due")}},
 	} {
 		if _, err := index.collection.Indexes().CreateOne(ctx, index.model); err != nil {
-			return fmt.Errorf("make an index of %s: %w", index.collection.Name(), err)
+			return fmt.Errorf("create an index of %s: %w", index.collection.Name(), err)
 		}
 	}
 	done = true

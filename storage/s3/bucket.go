@@ -117,7 +117,7 @@ func (b *bucket) part(ctx context.Context, name, uploadID string, number int, da
 	return minio.CompletePart{PartNumber: part.PartNumber, ETag: part.ETag}, err
 }
 
-// complete makes the object of the parts. The name is used only once, so an
+// complete composes the object from the parts. The name is used only once, so an
 // object of that size is proof when the answer to a first request was lost.
 func (b *bucket) complete(ctx context.Context, name, uploadID string, parts []minio.CompletePart, size int64) error {
 	_, err := b.core.CompleteMultipartUpload(ctx, b.name, b.prefix+name, uploadID, parts, minio.PutObjectOptions{})

@@ -18,7 +18,7 @@ type upload struct {
 	token string // the server's identifier of the upload
 
 	free    chan []byte // buffers that are empty again
-	buffers int         // that were made
+	buffers int         // that were allocated
 	work    sync.WaitGroup
 
 	mu    sync.Mutex

@@ -99,7 +99,7 @@ func (k *Kafka) prepare() error {
 	if k.options.TLS {
 		var err error
 		if k.roots, err = certify(k.path("server.pem")); err != nil {
-			return fmt.Errorf("make a certificate: %w", err)
+			return fmt.Errorf("create a certificate: %w", err)
 		}
 	}
 	if err := os.WriteFile(k.path("log4j.properties"), []byte(logging), 0o600); err != nil {

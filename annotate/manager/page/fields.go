@@ -17,7 +17,7 @@ func (v *formView) describe() form.Fields {
 	fields := form.Fields{
 		{Name: "sample", Kind: form.Area, Rows: 6, Label: "One message as it comes, in JSON, CSV or XML",
 			Hint: "It is used to suggest a mapping, and is not kept."},
-		{Name: "id", Path: settings + "channelId", Label: "Identifier", MaxLength: 200, Placeholder: "made of the topics"},
+		{Name: "id", Path: settings + "channelId", Label: "Identifier", MaxLength: 200, Placeholder: "derived from the topics"},
 		{Name: "channel", Kind: form.Group, Fields: form.Fields{
 			{Name: "inputFormat", Path: mapping + "inputFormat", Label: "Messages come in", Options: form.Options(annotate.InputFormats()...)},
 			{Name: "outputFormat", Path: mapping + "outputFormat", Label: "RDF goes out as", Options: form.Options(annotate.OutputFormats()...)},

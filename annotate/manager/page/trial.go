@@ -152,7 +152,7 @@ func newTermView(t rdf.Term) termView {
 	return v
 }
 
-// try answers with what a mapping makes of a sample.
+// try answers with the result of a mapping for a sample.
 func (b *workbench) try(w http.ResponseWriter, r *http.Request) error {
 	data, err := httpapi.ReadBody(r, "application/json", maxTrialBody)
 	if err != nil {

@@ -170,7 +170,7 @@ func (b *workbench) load(r *http.Request, v *workbenchView, id string) error {
 }
 
 // submit is the workbench as a form: it loads a stored mapping, suggests one for the sample, and
-// shows what the mapping makes of the sample.
+// shows the result of the mapping for the sample.
 func (b *workbench) submit(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err

@@ -45,11 +45,11 @@
 //
 // The page draws the traffic, and changes services, routes, plugins, consumers with their
 // keys, and upstreams with their targets. The form of a plugin is created from the schema of its
-// kind. A key is shown once, when it is made. [Store.Run] records what the plots show, for
+// kind. A key is shown once, when it is created. [Store.Run] records what the plots show, for
 // everything and for the busiest routes; it ends with the process.
 //
 // With Config.Authorize the roles of callers decide: "reader" sees the page, "operator" changes
-// what it shows, and "admin" makes and revokes keys and changes plugins that have secrets.
+// what it shows, and "admin" creates and revokes keys and changes plugins that have secrets.
 // Without it the page has an account of its own, which the first visit creates: with the
 // token, or, without one, from this machine. Config.NoAccount has the page answer
 // this machine without one. Sessions of the account are in memory,

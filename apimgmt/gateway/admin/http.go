@@ -38,7 +38,7 @@ type Config struct {
 	// HTTPStatus() int; a method that returns 403 says that the token is valid, and such
 	// requests are not counted as wrong tokens. It also decides on the pages, which then have
 	// no account of their own: "reader" sees them, "operator" changes what they show, and "admin"
-	// makes keys and changes plugins that have secrets. Nil leaves the decision to Token.
+	// creates keys and changes plugins that have secrets. Nil leaves the decision to Token.
 	Authorize func(r *http.Request, role string) error
 	// NoAccount leaves the pages without an account of their own where there is neither Token
 	// nor Authorize: requests from this machine are answered by them as they are by the API.

@@ -33,7 +33,7 @@ type editView struct {
 	Fields       form.Fields
 	Fingerprint  string
 	Fault        string
-	// ID is the ID of a new entity, so that sending a form twice makes one.
+	// ID is the ID of a new entity, so that sending a form twice creates one.
 	ID string
 	// Name is the kind of a plugin, Summary what it does.
 	Name, Summary string
@@ -262,7 +262,7 @@ func (p *pages) save(t *table) httpapi.HandlerFunc {
 		hasID := isNew && uuid.Validate(id) == nil
 		if t.kind == entity.KindKey && hasID {
 			if made, ok := t.find(config, id); ok { // the form was sent again
-				return p.see(w, r, t.back(made), "The key is made. It was shown once.")
+				return p.see(w, r, t.back(made), "The key is created. It was shown once.")
 			}
 		}
 		v, err := p.newEditView(r, t, config, e, isNew)

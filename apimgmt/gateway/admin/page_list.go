@@ -159,7 +159,7 @@ func (of *lister) describeRow(e row) listed {
 func purpose(kind entity.Kind) string {
 	switch kind {
 	case entity.KindService:
-		return "A service is an API behind the gateway: its address. Publishing an API in the portal makes one."
+		return "A service is an API behind the gateway: its address. Publishing an API in the portal creates one."
 	case entity.KindRoute:
 		return "A route says which requests go to a service: by path, method and host."
 	case entity.KindPlugin:

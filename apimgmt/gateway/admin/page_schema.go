@@ -10,7 +10,7 @@ import (
 	"github.com/iotenablers/enablers/internal/form"
 )
 
-// schemaInputs makes the fields of a form of the fields of a schema. The prefix is that of
+// schemaInputs derives the fields of a form from those of a schema. The prefix is that of
 // their names.
 func schemaInputs(prefix string, fields []map[string]schemaField) form.Fields {
 	var made form.Fields

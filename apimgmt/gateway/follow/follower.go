@@ -168,7 +168,7 @@ func (f *Follower) serve(data []byte, tag string) error {
 	}
 	f.mu.Lock()
 	before, secret := f.normal, f.secret
-	f.secret = read.Secret // plugins that are made ask for it
+	f.secret = read.Secret // plugins that are created ask for it
 	f.mu.Unlock()
 	next, err := before.With(read.Config)
 	if err == nil {

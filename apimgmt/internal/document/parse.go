@@ -110,7 +110,7 @@ func lineOfInvalid(data []byte) int {
 	return line
 }
 
-// budget counts the values of a tree while it is made.
+// budget counts the values of a tree while it is built.
 type budget struct {
 	limits Limits
 	values int

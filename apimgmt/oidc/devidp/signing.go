@@ -155,7 +155,7 @@ func (r *ring) now() storedRing {
 func newSigner(now time.Time) (signer, error) {
 	private, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
-		return signer{}, fmt.Errorf("make signing key: %w", err)
+		return signer{}, fmt.Errorf("create signing key: %w", err)
 	}
 	return signer{Key: jose.JSONWebKey{Key: private, KeyID: rand.Text(), Algorithm: string(jose.RS256), Use: "sig"}, Created: now}, nil
 }

@@ -3,6 +3,6 @@
 //
 // [Files] receives source files, also out of tar archives. A [Book] renders them.
 // [Pages] stores the result. The source is not trusted: HTML in it is left out, the
-// HTML that goldmark makes is sanitised by bluemonday, and sizes and rendering times
+// HTML that goldmark generates is sanitised by bluemonday, and sizes and rendering times
 // are bounded.
 package docpages

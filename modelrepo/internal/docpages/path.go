@@ -19,7 +19,7 @@ func FileNameFault(name string) string {
 	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }):
 		return "it has characters that are not for names"
 	case slices.Contains([]string{".html", ".htm", ".xhtml"}, fileExtension(name)):
-		return "pages are made of Markdown, not of HTML"
+		return "pages are written in Markdown, not in HTML"
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Certificate makes a folder for [StartMinIOWithTLS] with a new certificate for
+// Certificate creates a folder for [StartMinIOWithTLS] with a new certificate for
 // 127.0.0.1, and returns the folder and the pool that trusts it.
 func Certificate(tb testing.TB) (folder string, roots *x509.CertPool) {
 	tb.Helper()
@@ -55,6 +55,6 @@ func trusting() *http.Transport {
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
-		tb.Fatalf("make a certificate: %v", err)
+		tb.Fatalf("create a certificate: %v", err)
 	}
 }

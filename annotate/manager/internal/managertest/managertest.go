@@ -117,7 +117,7 @@ ex:Short a sh:NodeShape ; sh:targetSubjectsOf ex:value ;
   sh:property [ sh:path ex:value ; sh:pattern "^v" ; sh:severity sh:Warning ] .
 `
 
-// YARRRML makes the graph of Mapping.
+// YARRRML generates the graph of Mapping.
 const YARRRML = `mappings:
   observation:
     sources: [['~jsonpath', $]]

@@ -58,7 +58,7 @@ func (e Edit) Apply(ctx context.Context, s *Settings, at *Environment) (Outcome,
 	return e.apply(ctx, s, at)
 }
 
-// only returns the preparation of an edit that instances of one role can make.
+// only returns the preparation of an edit that instances of one role can apply.
 func only(role Role) func(context.Context, *Settings, *Environment) error {
 	return func(_ context.Context, s *Settings, _ *Environment) error { return s.Only(role) }
 }
