@@ -32,6 +32,8 @@ type lobby struct {
 	log   *slog.Logger
 	group *group.Group // nil if the server is alone on its store; set before use
 
+	joining sync.Mutex // one client joins at a time: each counts for the next one's choice
+
 	mu       sync.Mutex
 	sessions int
 	waiting  int
@@ -130,6 +132,8 @@ func (l *lobby) join(ctx context.Context, v *visitor) (*job.Job, *group.Remote, 
 		}
 		v.job = id
 	}
+	l.joining.Lock()
+	defer l.joining.Unlock()
 	for {
 		next := l.jobs.offers()
 		j, other := l.choose(v, label)

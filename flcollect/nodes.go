@@ -95,6 +95,8 @@ func (l *lobby) keepNode(ctx context.Context, c *round.Client, j *job.Job) error
 // joinNode adds a SuperNode to the job that lacks most clients. Where no job accepts SuperNodes
 // it returns a channel that is closed when one may.
 func (l *lobby) joinNode(node *supernode.Node, identity string) (*job.Job, *round.Client, <-chan struct{}, error) {
+	l.joining.Lock()
+	defer l.joining.Unlock()
 	for {
 		next := l.jobs.offers()
 		best := l.jobs.first((*job.Job).AcceptsNodes)

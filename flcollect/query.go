@@ -75,7 +75,7 @@ func (s *Server) Jobs(ctx context.Context, prefix, after string, limit int) (job
 // not known has none.
 func (s *Server) Rounds(ctx context.Context, id string, after, limit int) ([]report.Round, error) {
 	r, err := s.current(ctx, id)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && after >= r.Round {
+	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {

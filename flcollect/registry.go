@@ -62,11 +62,14 @@ func (r *registry) first(condition func(*job.Job) bool) *job.Job {
 	return best
 }
 
-// add adds a job that goes on.
-func (r *registry) add(j *job.Job) {
+// add adds jobs that go on. No client sees some of them without the others: it would join the
+// wrong one.
+func (r *registry) add(jobs ...*job.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.addLocked(j)
+	for _, j := range jobs {
+		r.addLocked(j)
+	}
 }
 
 func (r *registry) addLocked(j *job.Job) {

@@ -112,8 +112,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.group != nil {
 		s.group.Serve(ctx)
 	} else if resumed, err := s.recall(ctx); err == nil {
+		s.jobs.add(resumed...)
 		for _, j := range resumed {
-			s.jobs.add(j)
 			member{s}.launch(j)
 		}
 		s.open.Do(func() { close(s.ready) })

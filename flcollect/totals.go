@@ -179,7 +179,9 @@ func (r *registry) total(t *Totals) {
 			t.Jobs[j.Record().State]++
 		}
 	} else {
-		maps.Copy(t.Jobs, r.states)
+		for state := range t.Jobs {
+			t.Jobs[state] = r.states[state]
+		}
 	}
 	epsilons, ended := map[string]float64{}, slices.Clone(r.ended)
 	for _, j := range r.active {

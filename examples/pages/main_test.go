@@ -29,7 +29,7 @@ func TestRun_showsThePagesOfTwoRooms(t *testing.T) {
 		require.NoError(t, answer.Body.Close())
 		return string(text)
 	}
-	require.Contains(t, page(http.Get(address+"/channels/")), "There is no channel yet")
+	require.Contains(t, page(http.Get(address+"/channels/")), "No channels yet")
 	made := page(http.PostForm(address+"/models/new", url.Values{"name": {"w3c"}})) // leads to the page of the namespace
 	require.Contains(t, made, "<h1>w3c</h1>")
 	require.Contains(t, page(http.Get(address+"/models/")), `href="./n/w3c"`)

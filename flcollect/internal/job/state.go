@@ -178,8 +178,7 @@ func (l Live) Trouble(stored string) string {
 
 // Live returns the record of the job, and what it shows beside it.
 func (j *Job) Live() (Record, Live) {
-	clients := j.pool.All()
-	live := Live{Accepts: j.Accepts(), Clients: len(clients), Troubles: j.failures()}
+	live := Live{Accepts: j.Accepts(), Clients: j.pool.Len(), Troubles: j.failures()}
 	least, need := j.demand()
 	live.Least = least
 	j.mu.Lock()
@@ -189,7 +188,7 @@ func (j *Job) Live() (Record, Live) {
 		live.Evaluating = j.fitted > j.rec.Round
 		live.Suspended = j.reputations.Suspended(j.rec.Round+1, report.MaxQuarantined)
 		if j.rec.Config.SecAgg != nil {
-			live.Masking = maskingNote(clients, need)
+			live.Masking = maskingNote(j.pool.All(), need)
 		}
 	}
 	return j.rec, live

@@ -26,6 +26,9 @@ func Find(ctx context.Context, documents storage.Documents, id string) (Record, 
 
 // Rounds returns up to limit finished rounds of the run of a record, from the one after a number.
 func Rounds(ctx context.Context, documents storage.Documents, r Record, after, limit int) ([]report.Round, error) {
+	if after >= r.Round {
+		return nil, nil // what is stored after it does not count yet
+	}
 	docs, err := documents.List(ctx, roundFolder(r.Token), RoundKey(r.Token, max(after, 0)), limit)
 	if err != nil {
 		return nil, err
