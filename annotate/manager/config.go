@@ -87,6 +87,16 @@ const (
 // maxInstance is the greatest length of an instance's name in bytes.
 const maxInstance = 200
 
+// CheckInstance returns an error for a name that an instance cannot have with Config.Shared.
+func CheckInstance(name string) error {
+	if err := storage.ValidKey(name); err != nil || len(name) > maxInstance {
+		return fmt.Errorf(
+			"manager: Environment.Instance: expected at most %d bytes of UTF-8 text without control characters, got %.*q",
+			maxInstance, maxInstance, name)
+	}
+	return nil
+}
+
 // filledSharing fills in the fields about several instances.
 func (c Config) filledSharing() (Config, error) {
 	if !c.Shared {
@@ -95,10 +105,8 @@ func (c Config) filledSharing() (Config, error) {
 	if c.Instance == "" {
 		return c, errors.New("manager: Environment.Instance: required with Config.Shared, and different for each instance")
 	}
-	if err := storage.ValidKey(c.Instance); err != nil || len(c.Instance) > maxInstance {
-		return c, fmt.Errorf(
-			"manager: Environment.Instance: expected at most %d bytes of UTF-8 text without control characters, got %.*q",
-			maxInstance, maxInstance, c.Instance)
+	if err := CheckInstance(c.Instance); err != nil {
+		return c, err
 	}
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, 10*time.Second)
 	c.PollInterval = cmp.Or(c.PollInterval, 2*time.Second)

@@ -96,7 +96,7 @@ func TestBroker_refusesBadSettings(t *testing.T) {
 	}
 	for want, change := range map[string]func(*annotate.Topic){
 		`protocol "wss": MQTT over WebSocket`: func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "wss" }) },
-		`got "http"`:                     func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "http" }) },
+		`got "http"`:                          func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Protocol = "http" }) },
 		"name no host":                        func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Host = "" }) },
 		"port 65536":                          func(s *annotate.Topic) { mqtttest.Change(s, func(m *mqtt.Settings) { m.Port = 65_536 }) },
 		"no MQTT settings":                    func(s *annotate.Topic) { s.Settings = nil },

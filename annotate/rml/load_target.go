@@ -19,6 +19,7 @@ const (
 // serialization returns the format that a logical target names. Every Turtle
 // document is one of Notation3.
 func serialization(iri string) (rdf.Format, error) {
+	iri = nsFormats + strings.TrimPrefix(iri, nsFormats)
 	names := []string{"N3"}
 	if iri == nsFormats+names[0] {
 		return rdf.Turtle, nil

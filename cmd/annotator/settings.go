@@ -137,9 +137,19 @@ func (s *settings) openStores(ctx context.Context, log *slog.Logger) (*stores.St
 	return s.Stores.Open(ctx, config)
 }
 
+// Prepare implements host.Preparer.
+func (s *settings) Prepare(ctx context.Context, env *host.Env) error {
+	s.Instance = s.instanceAt(s.web.Addr())
+	if env.Stores != nil && env.Stores.Shared {
+		if err := manager.CheckInstance(s.Instance); err != nil {
+			return err
+		}
+	}
+	return s.Annotation.Prepare(ctx, env)
+}
+
 // Open implements host.Opener.
 func (s *settings) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
-	s.Instance = s.instanceAt(s.web.Addr())
 	env.Logger.Info("starting", "instance", s.Instance)
 	return s.Annotation.Open(ctx, env)
 }

@@ -103,6 +103,9 @@ func readSettings(args []string) (*settings, error) {
 
 // check notes what cannot work, and completes what the settings imply.
 func (s *settings) check() {
+	if s.data == "" {
+		s.Wrong("data", "expected a folder")
+	}
 	s.links.open, s.links.dir = s.Door.IsOpen(), filepath.Join(s.data, "multilink-demo")
 	s.Between("demo-rate", int64(s.demoRate), 0, 100_000)
 	s.annotation.Check()

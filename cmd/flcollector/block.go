@@ -13,12 +13,12 @@ import (
 	"github.com/iotenablers/enablers/internal/server"
 )
 
-// Prepare implements host.Preparer.
-func (s *settings) Prepare(ctx context.Context, env *host.Env) error {
+// ReadFiles implements host.FileReader.
+func (s *settings) ReadFiles(ctx context.Context, env *host.Env) error {
 	if err := s.upstream.open(env.Logger); err != nil {
 		return err
 	}
-	return s.Collector.Prepare(ctx, env)
+	return s.Collector.ReadFiles(ctx, env)
 }
 
 // Open implements host.Opener.

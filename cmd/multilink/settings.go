@@ -73,7 +73,9 @@ func readSettings(args []string) (*settings, error) {
 		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.node.MaxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
-	return s, f.Read(args, func() {
+	parsed := false
+	err := f.Read(args, func() {
+		parsed = true
 		if s.demo {
 			return // it takes nothing else but -listen
 		}
@@ -83,6 +85,10 @@ func readSettings(args []string) (*settings, error) {
 		}
 		s.check(*address, *routes, *clientCA)
 	})
+	if parsed && s.demo {
+		err = nil
+	}
+	return s, err
 }
 
 func operations() string {

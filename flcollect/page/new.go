@@ -32,6 +32,9 @@ func (p *pages) newView(r *http.Request, values url.Values) *newView {
 		"norm_clip": nil, "norm_taper": nil} { // what the server applies, see strategies.make
 		if f := v.Find("bounds." + name); f != nil {
 			f.Placeholder = jobform.Usual(usual)
+			if usual == nil && len(f.Options) > 0 {
+				f.Options[0].Label = f.Placeholder
+			}
 		}
 	}
 	return v

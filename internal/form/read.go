@@ -290,11 +290,15 @@ func (fields Fields) blame(prefix string, faults map[string]any) (remain bool) {
 	return remain
 }
 
-// Forget removes the secrets that were typed, which no page shows again, and says so in their fields.
+// Forget removes the secrets that were typed, which no page shows again, and says so in their
+// fields. They are required from then on, so that a form without them is not saved by mistake.
 func (fields Fields) Forget() {
 	fields.Each(func(f *Field) {
 		if f.Kind == Secret && f.Value != "" {
-			f.Value, f.Stored, f.Placeholder = "", false, "not kept; enter it again"
+			f.Value = ""
+			f.Stored = false
+			f.Required = true
+			f.Placeholder = "not kept; enter it again"
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/annotate"
@@ -79,8 +79,18 @@ func (p *pages) bodyOf(c manager.ChannelConfig) (body map[string]any, err error)
 	if err != nil {
 		return nil, err
 	}
-	err = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"monitoring`), []byte(`"monitor`)), &body)
-	return body, err
+	if err := json.Unmarshal(text, &body); err != nil {
+		return nil, err
+	}
+	settings := form.Object(body, "settings")
+	for _, role := range []annotate.TopicRole{annotate.MonitorInputTopic, annotate.MonitorOutputTopic} {
+		shown := strings.Replace(role.String(), "monitor", "monitoring", 1)
+		if topic, ok := settings[shown]; ok {
+			settings[role.String()] = topic
+			delete(settings, shown)
+		}
+	}
+	return body, nil
 }
 
 // sentForm returns the form with what the browser has sent.
@@ -259,7 +269,7 @@ func (v *formView) connection(topic string, d annotate.Driver, shared bool, inpu
 		case value == "":
 			made[f.Member] = defaults[f.Member]
 		case f.IsNumber:
-			made[f.Member] = form.ScalarFrom(value)
+			made[f.Member] = numberOrText(value)
 		default:
 			made[f.Member] = value
 		}
@@ -365,4 +375,12 @@ func (v *formView) fieldOf(err error) *form.Field {
 		}
 	}
 	return v.At(at)
+}
+
+// numberOrText returns a text as a whole number, if it is one.
+func numberOrText(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return text
 }

@@ -88,9 +88,20 @@ func full(id string) manager.ChannelConfig {
 	return c
 }
 
+// watched returns a channel whose values begin like the names of monitoring topics.
+func watched() manager.ChannelConfig {
+	c := full("watched")
+	c.Input.Name = "monitoring/lamps"
+	c.Metadata.Name = "monitoring of lamps"
+	c.Metadata.Tags = []string{"monitoring", "x"}
+	c.Mapping.Name = "monitoring mapping"
+	c.Mapping.RML = strings.Replace(c.Mapping.RML, "\n", "\n# \"monitoring\"\n", 1)
+	return c
+}
+
 func TestNewHandler_editsNothingThatIsNotTouched(t *testing.T) {
 	s := newVisit(t, nil)
-	for _, c := range []manager.ChannelConfig{full("full"), managertest.Channel("plain/with slash")} {
+	for _, c := range []manager.ChannelConfig{full("full"), managertest.Channel("plain/with slash"), watched()} {
 		managertest.Create(t, s.manager, c)
 		before, err := s.manager.Get(c.ID)
 		require.NoError(t, err)

@@ -76,8 +76,11 @@ func (a *Annotation) Check() {
 	}
 }
 
-// Prepare implements host.Preparer.
-func (a *Annotation) Prepare(ctx context.Context, env *host.Env) (err error) {
+// ReadFiles implements host.FileReader.
+func (a *Annotation) ReadFiles(ctx context.Context, env *host.Env) error {
+	if _, err := a.brokers.Hosts(a.Allowed...); err != nil {
+		return err
+	}
 	if a.BrokerCA != "" {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
@@ -94,12 +97,12 @@ func (a *Annotation) Prepare(ctx context.Context, env *host.Env) (err error) {
 	}
 	env.Closing(functions.Close)
 	a.Functions = functions.Functions()
-	return a.unlock(ctx, env)
+	return nil
 }
 
-// unlock reads the secret of a folder, or generates it. It generates none for a database, which
-// other programs may have to read.
-func (a *Annotation) unlock(ctx context.Context, env *host.Env) (err error) {
+// Prepare implements host.Preparer. It reads the secret of a folder, or generates it. It generates
+// none for a database, which other programs may have to read.
+func (a *Annotation) Prepare(ctx context.Context, env *host.Env) (err error) {
 	kept, setting := env.Stores, a.flags.Variable(secretFlag)
 	switch {
 	case kept == nil:

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/access"
@@ -31,8 +32,12 @@ func (a ClientAccess) IsOpen() bool { return a == openToClients }
 // train.
 func (c *Collector) logClients() {
 	address := c.Clients.Addr().String()
+	flag, isCommand := strings.CutSuffix(c.Clients.Flag, "-listen") // grpc, or flcollector-grpc in enablers
 	need := "a token, as metadata authorization: Bearer TOKEN, or a client certificate with -tls-client-ca; " +
-		"stock clients can send no token and need -grpc-access none or -grpc-client-ca"
+		"stock clients can send no token and need -" + flag + "-access none"
+	if isCommand {
+		need += " or -grpc-client-ca"
+	}
 	switch {
 	case c.Certificate.ClientRequired:
 		need = "a certificate of an authority in -grpc-client-ca"

@@ -73,20 +73,21 @@ type Collector struct {
 	end          context.CancelFunc
 }
 
-// Prepare implements host.Preparer.
-func (c *Collector) Prepare(ctx context.Context, env *host.Env) (err error) {
+// ReadFiles implements host.FileReader.
+func (c *Collector) ReadFiles(ctx context.Context, env *host.Env) (err error) {
 	if c.Keys != "" {
 		if c.keys, err = OpenNodeKeys(ctx, c.Keys); err != nil {
-			return cli.Usage(err)
+			return cli.Usage(fmt.Errorf("-%s-keys: %w", c.Fleet.Flag, err))
 		}
 	}
 	c.Clients.Unguarded = c.isOpenToClients()
 	c.Fleet.Unguarded = c.keys != nil || c.Access.IsOpen()
-	if c.certificates, err = c.Certificate.Open(env.Logger); err != nil {
-		return err
-	}
-	return env.Stores.OpenWork()
+	c.certificates, err = c.Certificate.Open(env.Logger)
+	return err
 }
+
+// Prepare implements host.Preparer.
+func (c *Collector) Prepare(_ context.Context, env *host.Env) error { return env.Stores.OpenWork() }
 
 // isOpenToClients reports whether the door does not decide on Flower clients: every one may train,
 // or every one whose certificate is accepted.

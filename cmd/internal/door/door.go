@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
@@ -193,7 +194,7 @@ func (d *Door) openTokens(ctx context.Context, file string, config Config) (_ *a
 
 // Closed returns the door of a part of the server that identifies its callers although d is
 // open, as that of [access.Door] does. Hint says where the token is to be found. Closed is
-// called before [Door.Handler].
+// called before a listener is served.
 func (d *Door) Closed(token *access.TokenFile, hint string) *Door {
 	d.hints = append(d.hints, hint)
 	part := *d
@@ -296,13 +297,17 @@ func (d *Door) Self() string { return d.self }
 // before a listener is served.
 func (d *Door) BackUp(backup http.Handler) { d.backup = backup }
 
-// Handler returns the handler with the door's own addresses.
+// Handler returns the handler with the door's own addresses. The hints are read at the first
+// request, since blocks that open later may add some.
 func (d *Door) Handler(next http.Handler) http.Handler {
-	options := &access.HandlerOptions{Backup: func() http.Handler { return d.backup }}
-	if hint := strings.Join(d.hints, ", or "); hint != "" {
-		options.Hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
-	}
-	return d.Door.Handler(next, options)
+	handler := sync.OnceValue(func() http.Handler {
+		options := &access.HandlerOptions{Backup: func() http.Handler { return d.backup }}
+		if hint := strings.Join(d.hints, ", or "); hint != "" {
+			options.Hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
+		}
+		return d.Door.Handler(next, options)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
 
 // Announce prints where a token is that was generated now, and where to sign in with it. The

@@ -39,8 +39,15 @@ type Opener interface {
 	Open(ctx context.Context, env *Env) (*Block, error)
 }
 
-// Preparer is an [Opener] that reads files which its settings name, or completes the
-// configuration of the door, before that is open and before the stores have answered.
+// FileReader is an [Opener] that reads files which its settings name, and refuses settings that
+// cannot work, before a store is opened.
+type FileReader interface {
+	// ReadFiles is called once. The environment has neither stores nor a door yet.
+	ReadFiles(ctx context.Context, env *Env) error
+}
+
+// Preparer is an [Opener] that needs the folders of the stores, or completes the configuration of the
+// door, before that is open and before the servers of the stores have answered.
 type Preparer interface {
 	// Prepare is called once, before Open.
 	Prepare(ctx context.Context, env *Env) error

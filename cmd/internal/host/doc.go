@@ -6,12 +6,13 @@
 // [Flags.Serve] does for every server the same, in this order:
 //
 //  1. It opens the listeners, so that a port that is taken is known before anything else happens.
-//  2. It opens the stores, and contacts no server yet.
-//  3. The blocks prepare: they read the files that their settings name, and refuse wrong ones.
-//  4. Until the servers of the stores have answered, it answers 503.
-//  5. It opens the door.
-//  6. The blocks open: each returns what it serves and runs, see [Block].
-//  7. It runs the parts: backups, the door, those of the blocks, the web interface. Then it prints
+//  2. The blocks read the files that their settings name, and refuse wrong ones.
+//  3. It opens the stores, and contacts no server yet.
+//  4. The blocks prepare: they read what they have in the folder of the server, such as secrets.
+//  5. Until the servers of the stores have answered, it answers 503.
+//  6. It opens the door.
+//  7. The blocks open: each returns what it serves and runs, see [Block].
+//  8. It runs the parts: backups, the door, those of the blocks, the web interface. Then it prints
 //     the addresses, and runs what begins later, such as a demonstration.
 //
 // When the context ends it stops the parts and closes everything in the opposite order.

@@ -155,13 +155,22 @@ func (r *running) open(ctx context.Context) error {
 			})
 		}
 	}
+	for _, entry := range r.Blocks {
+		env := &Env{Access: &r.access, Hosts: r.flags.Door.Hosts(), Events: r.Events, Logger: r.log, closing: r.whole.closing}
+		r.envs = append(r.envs, env)
+		if one, ok := entry.Opener.(FileReader); ok {
+			if err := one.ReadFiles(ctx, env); err != nil {
+				return err
+			}
+		}
+	}
 	if r.Above != "" {
 		if err := datafolder.Claim(r.Above, r.Owner); err != nil {
 			return fmt.Errorf("-data: %w", err)
 		}
 	}
-	for _, entry := range r.Blocks {
-		if err := r.openStores(ctx, entry); err != nil {
+	for i, entry := range r.Blocks {
+		if err := r.openStores(ctx, entry, r.envs[i]); err != nil {
 			return err
 		}
 	}
@@ -181,9 +190,7 @@ func (r *running) open(ctx context.Context) error {
 }
 
 // openStores opens the stores of a block.
-func (r *running) openStores(ctx context.Context, entry Entry) error {
-	env := &Env{Access: &r.access, Hosts: r.flags.Door.Hosts(), Events: r.Events, Logger: r.log, closing: r.whole.closing}
-	r.envs = append(r.envs, env)
+func (r *running) openStores(ctx context.Context, entry Entry, env *Env) error {
 	if entry.Stores == nil {
 		return nil
 	}

@@ -41,8 +41,8 @@ type DataPlane struct {
 // ConfigurationFile is the name of the file with the last configuration of a [DataPlane].
 const ConfigurationFile = "gateway-configuration"
 
-// Prepare implements host.Preparer.
-func (d *DataPlane) Prepare(context.Context, *host.Env) error {
+// ReadFiles implements host.FileReader.
+func (d *DataPlane) ReadFiles(context.Context, *host.Env) error {
 	if d.Authorities == "" {
 		return nil
 	}

@@ -126,8 +126,8 @@ type Management struct {
 	portal    *portal.Portal
 }
 
-// Prepare implements host.Preparer.
-func (m *Management) Prepare(_ context.Context, env *host.Env) (err error) {
+// ReadFiles implements host.FileReader.
+func (m *Management) ReadFiles(_ context.Context, env *host.Env) (err error) {
 	if m.Kong.URL == "" {
 		return nil
 	}

@@ -32,6 +32,7 @@ func (p *pages) attach(w http.ResponseWriter, r *http.Request) error {
 		_, err = p.node.Change(r.Context(), desired.Attach(object))
 	}
 	if err != nil {
+		view.Find("object").Fault = "Enter it again."
 		return p.show(w, r, view, err)
 	}
 	return shell.SeeOther(w, toHome(0, "clients"), "Attached to "+object.Server+".")

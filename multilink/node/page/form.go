@@ -72,13 +72,14 @@ func (p *pages) showAs(w http.ResponseWriter, r *http.Request, template string, 
 		if f, status = rest.Refusal(err); status >= http.StatusInternalServerError {
 			return err
 		}
-		name, _, _ := strings.Cut(f.Field, "[")
 		view.Fault = f.Detail
+		label := f.Field
+		name, _, _ := strings.Cut(f.Field, "[")
 		if field := view.Find(name); field != nil {
-			name, field.Fault = field.Label, sentence(f.Detail)
+			label, field.Fault = field.Label, sentence(f.Detail)
 		}
-		if name != "" {
-			view.Fault = name + ": " + f.Detail
+		if label != "" {
+			view.Fault = label + ": " + f.Detail
 		}
 		view.Fault = sentence(view.Fault)
 	}

@@ -70,6 +70,9 @@ func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*policyView,
 	if r.PostForm.Has("policy") {
 		view.Bond.Fill(r.PostForm)
 	} else {
+		if !r.PostForm.Has("hold_s") {
+			r.PostForm.Set("hold_s", view.Get("hold_s"))
+		}
 		view.Switch.Fill(r.PostForm)
 	}
 	return view, nil
