@@ -200,6 +200,8 @@ func TestRun_asksWhoOperatesTheLinks(t *testing.T) {
 	_, at, text := holder.open(p.web+"/ui/links/clients/new", nil)
 	require.Equal(t, "/.enablers/sign-in", at.Path, "a page that is not for everyone leads there")
 	require.Contains(t, text, "multilink-demo/token")
+	_, _, text = holder.open(p.models+"/.enablers/sign-in", nil)
+	require.Contains(t, text, "multilink-demo/token", "listeners whose blocks opened earlier say it, too")
 	form := url.Values{"to": {"/ui/links/clients/new"}, "token": {"a wrong token of many characters"}}
 	status, _, text = holder.open(p.web+"/.enablers/sign-in", form)
 	require.Equal(t, http.StatusForbidden, status, text)

@@ -231,6 +231,7 @@ func TestRun_boundsTheConnectionsToTheBroker(t *testing.T) {
 func TestReadSettings_namesAWrongSetting(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"-demo-rate", "-1", "-demo-rate (ENABLERS_DEMO_RATE): expected 0 to 100000, got -1"},
+		{"-data", "", "-data (ENABLERS_DATA): expected a folder"},
 		{"-encryption-auth-secret", "short", "-encryption-auth-secret (ENABLERS_ENCRYPTION_AUTH_SECRET): expected 32 bytes, got 5"},
 	} {
 		_, err := readSettings([]string{c.flag, c.value})

@@ -272,7 +272,7 @@ func TestRun_servesThePagesInTheShell(t *testing.T) {
 }
 
 func TestRun_demonstratesUntilInterrupted(t *testing.T) {
-	p := servertest.Start(t, run, "-demo", "-listen", "127.0.0.1:0")
+	p := servertest.Start(t, run, "-demo", "-listen", "127.0.0.1:0", "-tls-cert", "unused") // -demo takes only -listen
 	address := p.Listening("")
 	p.Await("sign in with the token")
 	p.Await("connected; the client sends a packet")
