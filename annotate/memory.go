@@ -142,7 +142,7 @@ func (b *MemoryBroker) Connect(ctx context.Context, topic Topic, opts ConnectOpt
 		return nil, fmt.Errorf("connect to topic %q: %w", topic.Name, err)
 	}
 	if strings.ContainsAny(topic.Name, "+#") {
-		return nil, fmt.Errorf("connect to topic %q: a topic to publish on must not have wildcards", topic.Name)
+		return nil, fmt.Errorf("connect to topic %q: a topic to publish on must have a name without wildcards", topic.Name)
 	}
 	p := newMemoryPublisher(b, topic.Name, opts.MaxInFlight())
 	b.mu.Lock()

@@ -57,7 +57,7 @@ func (m *Manager) startNew(ctx context.Context, e *entry) {
 	if m.fleet != nil {
 		here, err := acquireLease(ctx, e)
 		if err != nil {
-			m.config.Logger.Warn("new channel without a lease, another instance will run it", "channel", e.id, "error", err)
+			m.config.Logger.Warn("new channel without a lease, an instance with room will run it", "channel", e.id, "error", err)
 		}
 		if err != nil || !here {
 			return

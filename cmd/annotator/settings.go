@@ -17,6 +17,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 )
 
 const about = `annotator turns JSON, CSV and XML messages into RDF, from broker to broker. It
@@ -56,7 +57,7 @@ func declare() *settings {
 	f.DeclareStores(stores.Texts{
 		Data: "./data/annotator", NoBlobs: true, NoTimeout: true,
 		Note: " The -db flags say the same of a MongoDB, and complete -store with a user and a password.",
-	})
+	}, drivers.All()...)
 	s.database.declare(f)
 	f.BoolVar(&s.standalone, "standalone-mode", false, "keep nothing: channels end with the process, and there are no annotations")
 	f.BoolVar(&a.RestoreStopped, "restore-stopped", false, "bring stored channels back stopped, instead of as they were")

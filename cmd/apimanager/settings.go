@@ -8,6 +8,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/management"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 	"github.com/iotenablers/enablers/internal/server"
 )
 
@@ -41,7 +42,7 @@ func readSettings(args []string) (*settings, error) {
 	f.StringVar(&s.GatewayURL, "gateway-url", "", "`URL` of the gateway as callers know it; empty means that of -gateway-listen")
 	f.DeclareStores(stores.Texts{
 		Data: "./data/apimanager", Note: " Several servers on one database need the same -portal-url and -gateway-url.",
-	})
+	}, drivers.All()...)
 	f.StringVar(&s.Provider, "idp", "",
 		"`URL` of a Keycloak where people sign in, ending in /auth/, or in / for newer ones; empty means the one inside, for development")
 	f.StringVar(&s.Discovery, "idp-discovery", "",

@@ -12,6 +12,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/collector"
 	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/httpclient"
 	"github.com/iotenablers/enablers/internal/server"
@@ -70,7 +71,7 @@ func declare() *settings {
 			"it is read again at a SIGHUP. Without it all may where -access or -grpc-access asks clients for nothing, and otherwise none")
 	f.DeclareStores(stores.Texts{
 		Data: "./data/flcollector", Note: " Several collectors may use one database, and other blocks may have theirs in it.",
-	})
+	}, drivers.All()...)
 	f.StringVar(&s.Repository.BaseURL, "repository-address", "",
 		"`URL` of the FL repository; empty means the one inside this server")
 	f.StringVar(&s.Orchestrator.BaseURL, "orchestrator-address", "",

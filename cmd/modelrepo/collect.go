@@ -12,6 +12,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/modelrepo"
@@ -32,7 +33,7 @@ const rounds = 3
 // collectFlags returns the flags of the subcommand.
 func collectFlags() (*server.Flags, *stores.Settings) {
 	f := server.NewFlags("modelrepo collect", "MODELREPO", collectAbout)
-	settings := stores.Declare(f, stores.Texts{Data: "./data/modelrepo"})
+	settings := stores.Declare(f, stores.Texts{Data: "./data/modelrepo"}, drivers.All()...)
 	f.Logging("")
 	return f, settings
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/iotenablers/enablers/cmd/internal/host"
 	"github.com/iotenablers/enablers/cmd/internal/models"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 )
 
 const about = `modelrepo is a repository of models: namespaces, models, versions, and content by
@@ -34,7 +35,7 @@ func declare() *settings {
 	s.StringVar(&s.web.Address, "listen", "127.0.0.1:8081", "`HOST:PORT` of the REST interface; port 0 takes any that is free")
 	s.DeclareStores(stores.Texts{
 		Data: "./data/modelrepo", Note: " A database belongs to one repository, whose processes may be several.",
-	})
+	}, drivers.All()...)
 	m := &s.models
 	s.DurationVar(&m.Grace, "grace", 24*time.Hour,
 		"how long content that nothing refers to, and uploads that do not move, are kept")

@@ -84,6 +84,7 @@ func separations() []separation {
 		{dir: "multilink", bans: []string{".", "net/http"}, own: []string{"storage/..."}},
 		{dir: "multilink/node", bans: []string{".", "net/http"}, own: []string{"internal/httpapi"}},
 		{dir: "annotate/manager", bans: drivers},
+		{dir: "cmd/multilink", bans: []string{mongo, minio}},
 		{dir: "annotate/manager", bans: []string{"net/http", prometheus, swgui}, own: []string{"internal/httpapi"}},
 		{dir: "annotate/rml", bans: drivers},
 		{dir: "modelrepo", bans: drivers},

@@ -363,7 +363,9 @@ func importTable() []room {
 		{dir: "cmd/internal/mappingfunctions", imports: []string{"annotate/rml", "annotate/rml/wasm"}},
 		{dir: "cmd/internal/stores", imports: []string{
 			"cmd/internal/backup", "cmd/internal/datafolder", "cmd/internal/door", "internal/cli", "internal/server", "storage", "storage/disk",
-			"storage/mongo", "storage/s3",
+		}},
+		{dir: "cmd/internal/stores/drivers", imports: []string{
+			"cmd/internal/stores", "internal/cli", "storage", "storage/mongo", "storage/s3",
 		}},
 		{dir: "cmd/internal/sharedsecret", imports: []string{"internal/secretfile"}},
 		{dir: "cmd/internal/session", imports: []string{"internal/access", "storage"}},

@@ -37,8 +37,10 @@ func NewFlags(command, prefix, about string) *Flags {
 	return f
 }
 
-// DeclareStores declares the flags of the stores.
-func (f *Flags) DeclareStores(texts stores.Texts) { f.Stores = stores.Declare(f.Flags, texts) }
+// DeclareStores declares the flags of the stores. The drivers are those besides folders and memory.
+func (f *Flags) DeclareStores(texts stores.Texts, drivers ...stores.Driver) {
+	f.Stores = stores.Declare(f.Flags, texts, drivers...)
+}
 
 // Listener declares the flag of a listener and returns the listener, of which the name is that in
 // the line of its address.

@@ -12,45 +12,41 @@ import (
 	"github.com/iotenablers/enablers/storage"
 )
 
-// driver opens the stores of one kind. To add a kind, add its driver to drivers.
-type driver struct {
-	schemes []string // of the URLs that name such a store
-	form    string   // of these URLs, for help texts and errors
-	// blobsOnly is set for stores without documents, which are for -blobs alone.
-	blobsOnly bool
-	open      func(ctx context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error)
+// Driver opens the stores of one kind. Package drivers has those that take a client library.
+type Driver struct {
+	// Schemes are those of the URLs that name such a store.
+	Schemes []string
+	// Form is that of these URLs, for help texts and errors.
+	Form string
+	// BlobsOnly is set for stores without documents, which are for -blobs alone.
+	BlobsOnly bool
+	// Open opens what a URL names. It gives s what has to be closed and waited for.
+	Open func(ctx context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error)
+	// Database opens a database that flags of its own describe. Nil means that the kind has none.
+	Database func(s *Stores, d Database) (storage.Documents, storage.Blobs, error)
 }
 
-// The forms of stores that a program may be built without.
-const (
-	mongodbForm = "mongodb://HOST[/DATABASE]"
-	s3Form      = "s3://HOST/BUCKET[/PREFIX]"
-)
-
-// drivers returns all drivers, in the order of the help texts.
-func drivers() []driver {
-	return []driver{
-		{schemes: []string{"disk"}, form: "disk:DIR", open: openFolder},
-		{schemes: []string{"memory"}, form: "memory:", open: openMemory},
-		mongodbDriver(),
-		s3Driver(),
+// local returns the drivers that every server has, in the order of the help texts.
+func local() []Driver {
+	return []Driver{
+		{Schemes: []string{"disk"}, Form: "disk:DIR", Open: openFolder},
+		{Schemes: []string{"memory"}, Form: "memory:", Open: openMemory},
 	}
 }
 
-// storeForms are the forms of -store, and blobForms those of -blobs, for help texts and errors.
-func storeForms() string {
-	return join(slices.DeleteFunc(drivers(), func(d driver) bool { return d.blobsOnly }))
+// storeForms returns the forms of -store, for help texts.
+func storeForms(drivers []Driver) string {
+	return forms(slices.DeleteFunc(slices.Clone(drivers), func(d Driver) bool { return d.BlobsOnly }))
 }
 
-func blobForms() string { return join(drivers()) }
-
-func join(kinds []driver) string {
-	forms := make([]string, len(kinds))
-	for i, d := range kinds {
-		forms[i] = d.form
+// forms returns the forms of URLs, for help texts and errors.
+func forms(drivers []Driver) string {
+	all := make([]string, len(drivers))
+	for i, d := range drivers {
+		all[i] = d.Form
 	}
-	last := len(forms) - 1
-	return strings.Join(forms[:last], ", ") + " or " + forms[last]
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // open opens one store by its scheme. Its documents are nil if it keeps blobs alone. No error
@@ -58,14 +54,14 @@ func join(kinds []driver) string {
 func (s *Stores) open(ctx context.Context, where string) (storage.Documents, storage.Blobs, error) {
 	scheme, _, found := strings.Cut(where, ":")
 	if !found {
-		return nil, nil, cli.Usage(fmt.Errorf("%q has no scheme; expected %s", where, blobForms()))
+		return nil, nil, cli.Usage(fmt.Errorf("%q has no scheme; expected %s", where, forms(s.drivers)))
 	}
-	for _, d := range drivers() {
-		if slices.Contains(d.schemes, scheme) {
-			return d.open(ctx, s, where)
+	for _, d := range s.drivers {
+		if slices.Contains(d.Schemes, scheme) {
+			return d.Open(ctx, s, where)
 		}
 	}
-	return nil, nil, cli.Usage(fmt.Errorf("the scheme %q is not known; expected %s", scheme, blobForms()))
+	return nil, nil, cli.Usage(fmt.Errorf("the scheme %q is not known; expected %s", scheme, forms(s.drivers)))
 }
 
 func openMemory(_ context.Context, _ *Stores, where string) (storage.Documents, storage.Blobs, error) {

@@ -26,18 +26,19 @@ type Settings struct {
 	data, store, blobs string
 	patience           time.Duration
 
-	flags *server.Flags
+	flags   *server.Flags
+	drivers []Driver
 }
 
-// Declare declares the flags.
-func Declare(f *server.Flags, t Texts) *Settings {
-	s := &Settings{flags: f, patience: 5 * time.Second}
+// Declare declares the flags. The drivers are those besides folders and memory.
+func Declare(f *server.Flags, t Texts, drivers ...Driver) *Settings {
+	s := &Settings{flags: f, patience: 5 * time.Second, drivers: append(local(), drivers...)}
 	f.StringVar(&s.data, "data", t.Data,
 		"`folder` of this server: everything is stored there unless -store says otherwise, and the server's own files in any case")
-	f.StringVar(&s.store, "store", "", "`URL` where everything is stored: "+storeForms()+"; empty means the folder of -data."+t.Note+
+	f.StringVar(&s.store, "store", "", "`URL` where everything is stored: "+storeForms(s.drivers)+"; empty means the folder of -data."+t.Note+
 		" Give a URL with a password by the environment, since others can see flags")
 	if !t.NoBlobs {
-		f.StringVar(&s.blobs, "blobs", "", "`URL` where content is stored, if not with the rest: "+blobForms()+
+		f.StringVar(&s.blobs, "blobs", "", "`URL` where content is stored, if not with the rest: "+forms(s.drivers)+
 			". Content that the rest does not know is removed, so a bucket or prefix belongs to one -store; key "+
 			"and secret are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or are written as s3://KEY:SECRET@HOST")
 	}
@@ -48,7 +49,7 @@ func Declare(f *server.Flags, t Texts) *Settings {
 }
 
 // In returns the settings of a server without the flags, which keeps everything in a folder.
-func In(folder string) *Settings { return &Settings{data: folder} }
+func In(folder string) *Settings { return &Settings{data: folder, drivers: local()} }
 
 // Check returns an error for settings that cannot work. What -store and -blobs name is
 // checked by [Settings.Open].

@@ -65,6 +65,7 @@ type Stores struct {
 	Work string
 
 	config  Config
+	drivers []Driver
 	closers []func() error
 	servers servers
 	folders map[string]*disk.Store // the stores that are folders
@@ -77,7 +78,7 @@ type Stores struct {
 // Open opens what -store and -blobs name. It does not wait for servers. The caller closes the
 // stores.
 func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
-	all := &Stores{folders: map[string]*disk.Store{}, config: config, timeout: s.patience, log: config.Logger}
+	all := &Stores{folders: map[string]*disk.Store{}, config: config, drivers: s.drivers, timeout: s.patience, log: config.Logger}
 	where, flag := s.where()
 	var err error
 	if config.Database != nil {
@@ -109,6 +110,38 @@ func (s *Settings) Open(ctx context.Context, config Config) (*Stores, error) {
 		}
 	}
 	return all, nil
+}
+
+// openDatabase opens a database that flags of its own describe.
+func (s *Stores) openDatabase(d Database) (storage.Documents, storage.Blobs, error) {
+	for _, driver := range s.drivers {
+		if driver.Database != nil {
+			return driver.Database(s, d)
+		}
+	}
+	return nil, nil, cli.Usage(errors.New("this program has no driver of databases"))
+}
+
+// Owner returns the block of the stores, for a [Driver].
+func (s *Stores) Owner() string { return s.config.Owner }
+
+// Timeout returns how long a call waits for a server, for a [Driver].
+func (s *Stores) Timeout() time.Duration { return s.timeout }
+
+// Logger returns the log, for a [Driver].
+func (s *Stores) Logger() *slog.Logger { return s.log }
+
+// Closing has Close call a function, before those of earlier calls.
+func (s *Stores) Closing(f func() error) { s.closers = append(s.closers, f) }
+
+// Pinging has [Stores.Wait] wait until the function returns nil.
+func (s *Stores) Pinging(f func(ctx context.Context) error) {
+	s.servers.pings = append(s.servers.pings, f)
+}
+
+// InDatabase notes that documents are in a database, whose hosts are HOST:PORT, separated by commas.
+func (s *Stores) InDatabase(documents storage.Documents, hosts string) {
+	s.servers.databases = append(s.servers.databases, database{documents, hosts})
 }
 
 // warnOfUnused logs that the folder of -data has records of a time without -store: a backup of

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage/mongo/mongotest"
 )
@@ -24,7 +25,7 @@ func settings(t *testing.T, args ...string) *stores.Settings {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	f := server.NewFlags("things", "THINGS", "")
-	s := stores.Declare(f, stores.Texts{Data: "data"})
+	s := stores.Declare(f, stores.Texts{Data: "data"}, drivers.All()...)
 	require.NoError(t, f.Parse(args))
 	require.NoError(t, s.Check())
 	return s

@@ -1,4 +1,4 @@
-package stores_test
+package drivers_test
 
 import (
 	"log/slog"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/iotenablers/enablers/cmd/internal/datafolder"
 	"github.com/iotenablers/enablers/cmd/internal/stores"
+	"github.com/iotenablers/enablers/cmd/internal/stores/drivers"
 	"github.com/iotenablers/enablers/internal/server"
 	"github.com/iotenablers/enablers/storage"
 )
@@ -17,7 +18,7 @@ func TestSettings_Open_opensAJournal(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	for start := range 2 {
 		flags := server.NewFlags("things", "THINGS", "")
-		settings := stores.Declare(flags, stores.Texts{Data: "data"})
+		settings := stores.Declare(flags, stores.Texts{Data: "data"}, drivers.All()...)
 		require.Contains(t, flags.Lookup("store").Usage, "journal:FILE")
 		require.NoError(t, flags.Parse([]string{"-store", "journal:" + name}))
 		require.NoError(t, settings.Check())

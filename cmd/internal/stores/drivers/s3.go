@@ -1,28 +1,29 @@
 //go:build !no_s3
 
-package stores
+package drivers
 
 import (
 	"context"
 
+	"github.com/iotenablers/enablers/cmd/internal/stores"
 	"github.com/iotenablers/enablers/internal/cli"
 	"github.com/iotenablers/enablers/storage"
 	"github.com/iotenablers/enablers/storage/s3"
 )
 
 // s3Driver opens buckets of S3, which have no documents.
-func s3Driver() driver {
-	return driver{schemes: []string{"s3"}, form: s3Form, blobsOnly: true, open: openS3}
+func s3Driver() stores.Driver {
+	return stores.Driver{Schemes: []string{"s3"}, Form: s3Form, BlobsOnly: true, Open: openS3}
 }
 
 // openS3 opens a bucket, or a part of one. If the URL asks for it, the bucket is created
 // once the server answers.
-func openS3(_ context.Context, s *Stores, where string) (storage.Documents, storage.Blobs, error) {
+func openS3(_ context.Context, s *stores.Stores, where string) (storage.Documents, storage.Blobs, error) {
 	config, err := s3.ParseURL(where)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	config.Logger = s.log
+	config.Logger = s.Logger()
 	store, err := s3.New(config)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
@@ -31,9 +32,9 @@ func openS3(_ context.Context, s *Stores, where string) (storage.Documents, stor
 	if config.CreateBucket {
 		ping = func(ctx context.Context) error { return createBucket(ctx, config) }
 	}
-	s.closers = append(s.closers, store.Close)
-	s.servers.pings = append(s.servers.pings, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	s.Closing(store.Close)
+	s.Pinging(func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, s.Timeout())
 		defer cancel()
 		return ping(ctx)
 	})
