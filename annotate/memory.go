@@ -247,7 +247,7 @@ func (b *MemoryBroker) ReleaseConfirmations() {
 // HoldConfirmations, which concern connections.
 func (b *MemoryBroker) Publish(ctx context.Context, m Message) error {
 	if m.Topic == "" || strings.ContainsAny(m.Topic, "+#") {
-		return fmt.Errorf("publish on topic %q: a topic to publish on must not have wildcards", m.Topic)
+		return fmt.Errorf("publish on topic %q: a topic to publish on must have a name without wildcards", m.Topic)
 	}
 	wake := make(chan struct{}, 1)
 	b.mu.Lock()

@@ -61,7 +61,7 @@ func (s *Server) AwaitJob(t testing.TB, into any) {
 		require.NoError(t, json.Unmarshal(text, &status))
 		require.NoError(t, json.Unmarshal(text, into))
 		return status.Status == "FINISHED"
-	}, startLimit, 20*time.Millisecond)
+	}, startLimit+time.Minute, 20*time.Millisecond)
 }
 
 // PythonScript returns the command that runs a script of the test's package with an interpreter.

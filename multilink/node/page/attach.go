@@ -12,7 +12,7 @@ import (
 func (p *pages) attachForm(r *http.Request) *formView {
 	return &formView{Frame: p.part.Frame(r, "Attach"), Action: "attach", Submit: "Attach", Back: "clients", Fields: form.Fields{
 		{Name: "server", Label: "URL of the server", Type: "url", Placeholder: "https://203.0.113.9:3333", Hint: "Empty: the one in the object"},
-		{Name: "object", Label: "What the server answered when it added this client", Kind: form.JSON, Required: true},
+		{Name: "object", Label: "Response of the server when it added this client", Kind: form.JSON, Required: true},
 	}}
 }
 
