@@ -15,25 +15,29 @@ import (
 func (u *upload) share(ctx context.Context, info storage.BlobInfo) (blob string, err error) {
 	entered := u.ticket.SHA256 == info.SHA256 // the ticket of an import has it from the beginning
 	key := contentPrefix + info.SHA256
-	_, err = storage.Change(ctx, u.contents.docs, key, func(doc storage.Document) ([]byte, error) {
-		if doc.Revision == 0 {
-			blob = u.ticket.Blob
-			return digest{Blob: blob, Size: info.Size}.encode(), nil
-		}
-		if !entered {
-			// The digest is entered in the ticket before its document is written,
-			// because a collection finds the content by one of them.
-			if err := u.enterDigest(ctx, info.SHA256); err != nil {
+	err = storage.Retry(ctx, func() (again bool, err error) {
+		_, err = storage.Change(ctx, u.contents.docs, key, func(doc storage.Document) ([]byte, error) {
+			if doc.Revision == 0 {
+				blob = u.ticket.Blob
+				return digest{Blob: blob, Size: info.Size}.encode(), nil
+			}
+			if !entered {
+				// The digest is entered in the ticket before its document is written,
+				// because a collection finds the content by one of them.
+				if err := u.enterDigest(ctx, info.SHA256); err != nil {
+					return nil, err
+				}
+				entered = true
+			}
+			found, err := u.touch(ctx, doc, info)
+			if err != nil {
+				again = storage.Overtaken(err) // a blob was moved or removed since the document was read
 				return nil, err
 			}
-			entered = true
-		}
-		found, err := u.touch(ctx, doc, info)
-		if err != nil {
-			return nil, err
-		}
-		blob = found.Blob
-		return found.encode(), nil
+			blob = found.Blob
+			return found.encode(), nil
+		})
+		return again, err
 	})
 	return blob, err
 }

@@ -107,7 +107,7 @@ func TestStore_Snapshot_leavesNothingOnAFullDisk(t *testing.T) {
 		child.Env = append(os.Environ(), fullFolder+"="+dir, fullAt+"="+strconv.Itoa(limit), fullSnapshot+"=1")
 		output, err := child.CombinedOutput()
 		require.Error(t, err)
-		require.Contains(t, string(output), "make snapshot")
+		require.Contains(t, string(output), "create snapshot")
 		require.Contains(t, string(output), syscall.EFBIG.Error())
 		require.Empty(t, litter(t, dir))
 	}

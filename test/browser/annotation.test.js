@@ -109,7 +109,7 @@ ex:Cold sh:targetSubjectsOf ex:temperature ;
 test("a line of the mapping shows its statements", async (t) => {
   const { page } = await begin(t, desktop);
   await page.locator("#rml + .editor .cm-line", { hasText: "rr:predicate ex:station" }).click();
-  await page.locator("#rule", { hasText: "made 1 statement, highlighted below" }).waitFor();
+  await page.locator("#rule", { hasText: "created 1 statement, highlighted below" }).waitFor();
   assert.deepEqual(await page.locator("#statements tr.chosen td:nth-child(2)").allTextContents(), ["ex:station"]);
 });
 

@@ -200,7 +200,7 @@ test("everything works without JavaScript", async (t) => {
   await press("link", "Change");
   await page.getByLabel("Metadata").fill("checked by: Ada");
   await press("button", "Change the version");
-  await page.getByText("Invalid metadata key").waitFor();
+  await page.getByRole("alert").filter({ hasText: "Invalid metadata key" }).waitFor();
   await page.getByLabel("Metadata").fill("checked-by: Ada");
   await page.getByLabel("Make it immutable").check();
   await press("button", "Change the version");
