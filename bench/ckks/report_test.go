@@ -21,7 +21,9 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 		newTrial(ours, 0, 1, 100), newTrial(collected, 0, 4, 1000), newTrial(folded, 0, 2, 300),
 		newTrial(ours, 1, 3, 120), newTrial(collected, 1, 6, 1000), newTrial(folded, 1, 2, 300),
 	}}
-	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Clients: 8, Ciphertexts: 245,
+	two := &record{Head: rig.Head{
+		Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"},
+	}, Clients: 8, Ciphertexts: 245,
 		Trials: []*trial{newTrial(ours, 0, 2, 110), newTrial(collected, 0, 10, 1000), newTrial(folded, 0, 1, 300)}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))

@@ -23,7 +23,9 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 		newTrial(ours, 0, 0.5, 100e6), newTrial(theirs, 0, 2, 500e6), newTrial(theirs, 1, 4, 600e6), newTrial(ours, 1, 1, 120e6),
 		newTrial(least, 0, 0.4, 50e6), newTrial(least, 1, 0.4, 50e6),
 	}}
-	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Streams: []*streamsTrial{
+	two := &record{Head: rig.Head{
+		Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"},
+	}, Streams: []*streamsTrial{
 		{crowd: crowd{Active: 3, Idle: 4, Bytes: 2e6, Rounds: 2}, Seconds: []float64{1.5}, IdlePeak: 200e6, Peak: 1200e6},
 	}}
 	require.NoError(t, one.write(dir))

@@ -25,7 +25,9 @@ func TestRecord_markdown_hasMediansAndRatiosOfAllRecords(t *testing.T) {
 	one := &record{Head: rig.Head{Date: "2026-01-31T10:00:00Z", Command: "first"}, Large: []*largeTrial{
 		newTrial("modelrepo", 0, 100), newTrial("registry", 0, 200), newTrial("modelrepo", 1, 300),
 	}}
-	two := &record{Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"}}, Large: []*largeTrial{newTrial("modelrepo", 0, 400)},
+	two := &record{Head: rig.Head{
+		Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed\nfor long reasons"},
+	}, Large: []*largeTrial{newTrial("modelrepo", 0, 400)},
 		Pages: []*pagesTrial{{Models: 7, Pages: []pageTimes{{Page: 3, Median: 1.5}}}}}
 	require.NoError(t, one.write(dir))
 	require.NoError(t, two.write(dir))

@@ -31,7 +31,8 @@ func TestReport_hasMediansAndRatios(t *testing.T) {
 			met("fastd, three remotes", silent, 20000, 20000, false, false)},
 	}
 	two := &record{
-		Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed"}}, MTU: 1400, Hows: []string{"ours: as it is", "tinc: f"},
+		Head: rig.Head{Date: "2026-01-31T11:00:00Z", Command: "second", Problems: []string{"this failed"}},
+		MTU:  1400, Hows: []string{"ours: as it is", "tinc: f"},
 		Throughputs: []*throughput{of("ours", 2000, 1200, 0.6), of("tinc", 100, 100, 6)},
 		Failovers:   []*failover{met("ours", silent, 32, 1, true, false)},
 		Machined:    []machined{{kernelBonding, 50, 4}},

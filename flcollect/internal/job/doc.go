@@ -1,7 +1,7 @@
 // Package job conducts one job from its start until nothing is left to do: it trains, stores how
 // that ended, and delivers the results. A job is in one phase, and only moves on to a later one:
 //
-//	waiting ───────────▶ training ──────────▶ saving ───────────▶ delivering ────────▶ ended
+//	waiting -----------> training ----------> saving -----------> delivering --------> ended
 //	  for the clients      rounds, until        how it ended, and     what others have
 //	  of the first round   they are done,       a first attempt to    not accepted yet
 //	                       stopped or failed    deliver
