@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 
 	"github.com/iotenablers/enablers/flcollect/internal/group"
 	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/strategy"
+	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -18,7 +20,8 @@ func (s *Server) newService() *job.Service {
 		Documents: c.Documents, Blobs: c.Blobs, Observer: observer{s.jobs, s}, Counter: s.counters, Contexts: s.contexts,
 		Strategy: s.strategies.make, Orchestrator: c.Orchestrator, Fleet: c.Fleet,
 		TrustClients: c.TrustClients, NoAudit: c.NoAudit, ClientTimeout: c.ClientTimeout, Dir: c.Dir,
-		Tracer: s.tracer, Converting: s.converting, Ending: s.ending, Log: s.log,
+		Tracer: tracing.New(c.TracerProvider, "flcollect"), Converting: make(chan struct{}, runtime.NumCPU()),
+		Ending: s.ending, Log: s.log,
 	}
 	if c.InitialNamed != nil {
 		service.Models = append(service.Models, c.InitialNamed)
@@ -99,7 +102,6 @@ func (m member) launch(j *job.Job) {
 	if m.server.group != nil {
 		m.server.group.Forget(j.ID())
 	}
-	m.server.jobs.Offered()
 }
 
 // GoOn implements [group.Server].

@@ -304,7 +304,7 @@ func (c *crowd) Add(ctx context.Context, update strategy.Update) error {
 
 // The uploads that are admitted bound what comes in, not what is made of it: a byte may
 // become a number of 64 bits.
-func TestServer_Converting_isLimited(t *testing.T) {
+func TestServer_Run_limitsConversions(t *testing.T) {
 	clients := 4 * runtime.NumCPU()
 	c := &crowded{}
 	w := newWorld(t, flcollect.Config{Initial: zeros, TrustClients: true, Strategies: map[string]factory{

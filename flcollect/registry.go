@@ -70,12 +70,12 @@ func (r *registry) add(jobs ...*job.Job) {
 	for _, j := range jobs {
 		r.addLocked(j)
 	}
+	r.offerLocked()
 }
 
 func (r *registry) addLocked(j *job.Job) {
 	r.active[j.ID()] = j
 	r.ended.remove(j.ID())
-	r.offerLocked()
 }
 
 // start adds a job that is new, or whose last run has left a state.
@@ -89,6 +89,7 @@ func (r *registry) start(j *job.Job, last report.State) {
 		r.states[report.Waiting]++
 	}
 	r.addLocked(j)
+	r.offerLocked()
 }
 
 // finish removes a job that has nothing to do any more.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/iotenablers/enablers/flcollect/internal/job"
 	"github.com/iotenablers/enablers/flcollect/internal/persist"
 	"github.com/iotenablers/enablers/flcollect/report"
-	"github.com/iotenablers/enablers/internal/tracing"
 	"github.com/iotenablers/enablers/storage"
 )
 
@@ -56,18 +54,16 @@ type Server struct {
 	health     *persist.Health
 	counters   *counters
 
-	begun      sync.Once
-	ready      chan struct{}   // closed once Run has read what is stored
-	ending     context.Context // ends with ErrNotRunning when Run is about to end
-	end        context.CancelCauseFunc
-	starting   chan struct{}   // holds a token while a job is started
-	converting chan struct{}   // holds a token for each update that is converted and added
-	running    sync.WaitGroup  // jobs
-	life       context.Context // of everything that Run started; set before ready
-	open       sync.Once       // closes ready
-	tracer     *tracing.Tracer // nil is off
-	service    *job.Service    // of the jobs
-	group      *group.Group    // nil if the server is alone on its store
+	begun    sync.Once
+	ready    chan struct{}   // closed once Run has read what is stored
+	ending   context.Context // ends with ErrNotRunning when Run is about to end
+	end      context.CancelCauseFunc
+	starting chan struct{}   // holds a token while a job is started
+	running  sync.WaitGroup  // jobs
+	life     context.Context // of everything that Run started; set before ready
+	open     sync.Once       // closes ready
+	service  *job.Service    // of the jobs
+	group    *group.Group    // nil if the server is alone on its store
 }
 
 // NewServer returns a server. It starts nothing.
@@ -78,9 +74,8 @@ func NewServer(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, log: config.Logger, strategies: newStrategies(config),
-		tracer: tracing.New(config.TracerProvider, "flcollect"),
-		jobs:   newRegistry(), health: persist.NewHealth(), counters: &counters{},
-		ready: make(chan struct{}), starting: make(chan struct{}, 1), converting: make(chan struct{}, runtime.NumCPU()),
+		jobs: newRegistry(), health: persist.NewHealth(), counters: &counters{},
+		ready: make(chan struct{}), starting: make(chan struct{}, 1),
 	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
 	s.storage = persist.Store{Documents: config.Documents, Blobs: config.Blobs, Trouble: func(err error) { s.failing("", err) }}

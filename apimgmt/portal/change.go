@@ -22,7 +22,7 @@ func readCondition(r *http.Request) apimgmt.Condition {
 
 // describe changes the description of an enabler.
 func (p *Portal) describe(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := readForm(r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(r.PostForm.Get("description")), "\r\n", "\n")
@@ -35,7 +35,7 @@ func (p *Portal) describe(w http.ResponseWriter, r *http.Request, v *visitor) er
 
 // setState brings a version into another state.
 func (p *Portal) setState(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := readForm(r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	if r.PostForm.Get("state") == "" {
@@ -101,7 +101,7 @@ func (p *Portal) askDelete(w http.ResponseWriter, r *http.Request, v *visitor) e
 
 // remove deletes a version, or an enabler with all of them.
 func (p *Portal) remove(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	if err := readForm(r); err != nil {
+	if err := httpapi.ReadForm(w, r, maxForm); err != nil {
 		return err
 	}
 	enabler, version := r.PathValue("enabler"), r.PostForm.Get("version")

@@ -103,12 +103,3 @@ func (p *Portal) developer(next visitorFunc) httpapi.HandlerFunc {
 
 // maxForm is the greatest size in bytes of a form without a file.
 const maxForm = 64 << 10
-
-// readForm reads a small form.
-func readForm(r *http.Request) error {
-	r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return &httpapi.Error{Status: http.StatusBadRequest, Detail: "The form cannot be read.", Err: err}
-	}
-	return nil
-}

@@ -11,13 +11,10 @@ import (
 	"github.com/iotenablers/enablers/flcollect/strategy"
 )
 
-// summable returns the names of the strategies that need nothing but the mean of the
-// updates.
-func summable() []string {
-	return slices.DeleteFunc(strategy.Names(), func(name string) bool {
-		d, _ := strategy.Describe(name)
-		return !d.MeanOnly
-	})
+// needsMore reports whether a strategy needs more than the mean of the updates.
+func needsMore(name string) bool {
+	d, _ := strategy.Describe(name)
+	return !d.MeanOnly
 }
 
 // checkSecAgg returns nil if secure aggregation is possible with the rest of the
@@ -33,9 +30,9 @@ func (c Config) checkSecAgg() error {
 	case c.DPAdaptive != nil:
 		return &secagg.FieldError{Reason: "cannot be combined with " + dp.Mechanism +
 			": the server cannot clip updates that it cannot read, and clients would send unmasked whether they were within the clip norm"}
-	case !slices.Contains(summable(), c.Strategy):
+	case needsMore(c.Strategy):
 		return &strategy.FieldError{Strategy: c.Strategy, Field: "strategy", Reason: "has only the mean of the updates with " + SecAgg +
-			", and only " + strings.Join(summable(), ", ") + " need no more"}
+			", and only " + strings.Join(slices.DeleteFunc(strategy.Names(), needsMore), ", ") + " need no more"}
 	}
 	bounds, rest := strategy.TakeBounds(c.StrategyConf)
 	for field, given := range bounds {

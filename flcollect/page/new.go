@@ -27,17 +27,7 @@ type newView struct {
 }
 
 func (p *pages) newView(r *http.Request, values url.Values) *newView {
-	v := &newView{Frame: p.part.Frame(r, "New job"), Form: jobform.New(values, p.jobs.Strategies())}
-	for name, usual := range map[string]any{"norm_factor": flcollect.DefaultNormFactor, "norm_min_updates": flcollect.DefaultNormMinUpdates,
-		"norm_clip": nil, "norm_taper": nil} { // what the server applies, see strategies.make
-		if f := v.Find("bounds." + name); f != nil {
-			f.Placeholder = jobform.Usual(usual)
-			if usual == nil && len(f.Options) > 0 {
-				f.Options[0].Label = f.Placeholder
-			}
-		}
-	}
-	return v
+	return &newView{Frame: p.part.Frame(r, "New job"), Form: jobform.New(values, p.jobs.Strategies())}
 }
 
 // maxForm is the largest form of a job in bytes.

@@ -187,7 +187,7 @@ func importTable() []room {
 			"flcollect/ckks", "flcollect/compress", "flcollect/dp", "flcollect/secagg", "flcollect/strategy", "storage",
 		}},
 		{dir: "flcollect/internal/jobform", imports: []string{
-			"flcollect/dp", "flcollect/jobconfig", "flcollect/strategy", "internal/form",
+			"flcollect", "flcollect/dp", "flcollect/jobconfig", "flcollect/strategy", "internal/form",
 		}},
 		{dir: "flcollect/internal/checkpoint", imports: []string{
 			"flcollect/internal/persist", "flcollect/strategy", "flcollect/tensor", "storage",

@@ -35,6 +35,7 @@ type formView struct {
 
 	drivers []annotate.Driver
 	channel *manager.Channel // that is changed
+	body    map[string]any   // of the channel, see bodyOf
 }
 
 // topicNames are the topics of the form, input first, with their roles.
@@ -59,11 +60,11 @@ func (p *pages) newForm(r *http.Request, channel *manager.Channel) (*formView, e
 	v.Base = p.fingerprint(channel.ChannelConfig)
 	v.Frame = p.part.Frame(r, "Edit "+v.Name, shell.Crumb{Name: v.Name, Href: channelHref(channel.ID)},
 		shell.Crumb{Name: "Edit", Href: channelHref(channel.ID) + "/edit"})
-	body, err := p.bodyOf(channel.ChannelConfig)
-	if err != nil {
+	var err error
+	if v.body, err = p.bodyOf(channel.ChannelConfig); err != nil {
 		return nil, err
 	}
-	v.Show(body)
+	v.Show(v.body)
 	for _, topic := range channel.Topics() {
 		if topic.Role != annotate.InputTopic && sharesConnection(p.env.Drivers, *channel, topic) {
 			v.Find(nameOf(topic.Role) + "Broker").Value = ""
@@ -194,11 +195,7 @@ func membersOf(s annotate.Settings) map[string]any {
 func (p *pages) read(v *formView) (manager.ChannelConfig, error) {
 	body := map[string]any{}
 	if v.channel != nil {
-		shown, err := p.bodyOf(v.channel.ChannelConfig)
-		if err != nil {
-			return manager.ChannelConfig{}, err
-		}
-		body["metadata"] = shown["metadata"]
+		body["metadata"] = v.body["metadata"]
 	}
 	v.Group("channel").Put(body)
 	settings, mapping := form.Object(body, "settings"), form.Object(form.Object(body, "metadata"), "mapping")

@@ -5,28 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 )
 
 // edgeRule is whether a job accepts edges as clients.
 type edgeRule struct {
-	known  chan struct{} // closed once the strategy is known
-	settle func(err error)
-	err    error
+	known chan struct{} // closed once the strategy is known
+	err   error         // set before
 }
 
-func newEdgeRule() *edgeRule {
-	r := &edgeRule{known: make(chan struct{})}
-	var once sync.Once
-	r.settle = func(err error) {
-		once.Do(func() {
-			r.err = err
-			close(r.known)
-		})
-	}
-	return r
+func newEdgeRule() *edgeRule { return &edgeRule{known: make(chan struct{})} }
+
+// settle decides, once, when the strategy is known; the error is nil if it accepts sums.
+func (r *edgeRule) settle(err error) {
+	r.err = err
+	close(r.known)
 }
 
 // AdmitEdge waits until the strategy of the job is known, and returns an error that matches

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/iotenablers/enablers/flcollect"
 	"github.com/iotenablers/enablers/flcollect/dp"
 	"github.com/iotenablers/enablers/flcollect/jobconfig"
 	"github.com/iotenablers/enablers/flcollect/strategy"
@@ -72,7 +73,7 @@ func sections() form.Fields {
 		section("without rounds", form.Field{Name: "async", Path: atServer + "async", Kind: form.Check,
 			Label: "Train without rounds: slow clients hold up no others"}),
 		section("async", parameters("async.", atServer+"async.", jobconfig.AsyncParameters())...),
-		section("bounds", parameters("bounds.", atStrategy, strategy.DescribeBounds())...),
+		section("bounds", parameters("bounds.", atStrategy, boundParameters())...),
 		section("further", form.Field{Name: "further", Path: "strategy_conf", Kind: form.Area, Rows: 3, Label: "Parameters of the strategy",
 			Hint: "A line for each, NAME: VALUE."}),
 		section("clients",
@@ -131,7 +132,7 @@ func parameters(prefix, path string, all []strategy.Parameter) form.Fields {
 // parameter returns the field of a parameter.
 func parameter(prefix, path string, p strategy.Parameter) form.Field {
 	f := form.Field{Name: prefix + p.Name, Path: path + p.Name, Label: p.Name, IsIdentifier: true, Hint: p.Meaning,
-		Placeholder: Usual(p.Default), Kind: form.Scalar, Sparse: true, Step: "any"}
+		Placeholder: usualText(p.Default), Kind: form.Scalar, Sparse: true, Step: "any"}
 	if p.Kind == "boolean" {
 		f.Options = []form.Option{{Label: "as the server has it"}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
 		if p.Default != nil {
@@ -154,8 +155,8 @@ func parameter(prefix, path string, p strategy.Parameter) form.Field {
 	return f
 }
 
-// Usual returns a default as text, empty if there is none.
-func Usual(value any) string {
+// usualText returns a default as text, empty if there is none.
+func usualText(value any) string {
 	switch given := value.(type) {
 	case nil:
 		return ""
@@ -169,6 +170,23 @@ func Usual(value any) string {
 	default:
 		return fmt.Sprint(given)
 	}
+}
+
+// boundParameters returns the parameters of norm bounding with the defaults of the server in place
+// of those of the strategy. Whether updates are cut depends on the server and on the job.
+func boundParameters() []strategy.Parameter {
+	all := strategy.DescribeBounds()
+	for i, p := range all {
+		switch p.Name {
+		case "norm_factor":
+			all[i].Default = flcollect.DefaultNormFactor
+		case "norm_min_updates":
+			all[i].Default = flcollect.DefaultNormMinUpdates
+		case "norm_clip", "norm_taper":
+			all[i].Default = nil
+		}
+	}
+	return all
 }
 
 // privacyParameters returns the parameters of differential privacy with those first that decide

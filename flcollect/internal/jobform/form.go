@@ -71,10 +71,9 @@ func (f *Form) Faults() map[string]string {
 // active returns the fields whose values are part of the configuration.
 func (f *Form) active() form.Fields {
 	names := []string{"training", "choosing", "bounds", "clients", "speed", ownSection(f.Chosen())}
-	for name, section := range map[string]string{"async": "async", "app": "app", "dp": "dp", jobconfig.Homomorphic: jobconfig.Homomorphic,
-		jobconfig.SecAgg: jobconfig.SecAgg} {
+	for _, name := range []string{"async", "app", "dp", jobconfig.Homomorphic, jobconfig.SecAgg} { // fields with a section of that name
 		if f.Get(name) != "" {
-			names = append(names, section)
+			names = append(names, name)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(f.Fields), func(group form.Field) bool { return !slices.Contains(names, group.Name) })

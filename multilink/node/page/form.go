@@ -61,11 +61,11 @@ func (p *pages) showForm(role desired.Role, empty func(*http.Request) *formView)
 // show shows a form, after an error with what is wrong. Failures of the server are not
 // shown in it.
 func (p *pages) show(w http.ResponseWriter, r *http.Request, view *formView, err error) error {
-	return p.showAs(w, r, "form.html", view, view, err)
+	return p.showAs(w, r, "form.html", view, err)
 }
 
-// showAs shows a page that has a form, with a template of its own.
-func (p *pages) showAs(w http.ResponseWriter, r *http.Request, template string, page shell.Framed, view *formView, err error) error {
+// showAs is show with another template.
+func (p *pages) showAs(w http.ResponseWriter, r *http.Request, template string, view *formView, err error) error {
 	status := http.StatusOK
 	if err != nil {
 		var f *fault.Fault
@@ -83,7 +83,7 @@ func (p *pages) showAs(w http.ResponseWriter, r *http.Request, template string, 
 		}
 		view.Fault = sentence(view.Fault)
 	}
-	return p.part.Show(w, r, status, template, page)
+	return p.part.Show(w, r, status, template, view)
 }
 
 // toHome returns the address of a topic of the first page, relative to a page that many steps

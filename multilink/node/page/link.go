@@ -3,7 +3,6 @@ package page
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/iotenablers/enablers/internal/form"
@@ -52,14 +51,13 @@ func (p *pages) showLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	link := s.Head.Links[at]
-	values := url.Values{"interface": {link.Interface}, "kind": {string(link.Kind)}, "endpoint": {link.Endpoint}}
+	values := map[string]any{
+		"interface": link.Interface, "kind": string(link.Kind), "endpoint": link.Endpoint, "metered": link.Metered,
+	}
 	if link.Probe.Interval > 0 {
-		values.Set("probe.interval_ms", strconv.FormatFloat(link.Probe.Interval, 'f', -1, 64))
+		values["probe"] = map[string]any{"interval_ms": link.Probe.Interval}
 	}
-	if link.Metered {
-		values.Set("metered", "true")
-	}
-	view.Fill(values)
+	view.Show(values)
 	return p.show(w, r, view, nil)
 }
 

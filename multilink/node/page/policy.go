@@ -2,9 +2,9 @@ package page
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/iotenablers/enablers/internal/form"
@@ -24,24 +24,19 @@ func (p *pages) policy(w http.ResponseWriter, r *http.Request) error {
 	return p.showPolicy(w, r, view, nil)
 }
 
-// policyView is the page of the policy: a form for the bond, and one that switches by hand.
-type policyView struct {
-	formView
-	Bond, Switch form.Fields
+func (p *pages) showPolicy(w http.ResponseWriter, r *http.Request, view *formView, err error) error {
+	return p.showAs(w, r, "policy.html", view, err)
 }
 
-func (p *pages) showPolicy(w http.ResponseWriter, r *http.Request, view *policyView, err error) error {
-	return p.showAs(w, r, "policy.html", view, &view.formView, err)
-}
-
-// policyForm returns the page of the policy, with the present values where none are entered.
-func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*policyView, error) {
+// policyForm returns the page of the policy: a form for the bond, and one that switches by hand. They have
+// the present values where none are entered.
+func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*formView, error) {
 	head := p.node.Settings().Head
 	links := make([]string, len(head.Links))
 	for i, link := range head.Links {
 		links[i] = link.Name
 	}
-	view := &policyView{formView: formView{Frame: p.part.Frame(r, "Policy"), Fields: form.Fields{
+	view := &formView{Frame: p.part.Frame(r, "Policy"), Fields: form.Fields{
 		{Name: "bond", Kind: form.Group, Fields: form.Fields{
 			{Name: "policy", Label: "Frames travel by", Kind: form.Choice, Options: form.Options(settings.Policies()...),
 				Hint: "active-backup: the best link alone. redundant: a copy over every link. adaptive: the best link, and copies over " +
@@ -54,13 +49,10 @@ func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*policyView,
 			{Name: "link", Label: "Link", Kind: form.Choice, Options: form.Options(links...)},
 			{Name: "hold_s", ID: "hold", Label: "For (seconds)", Kind: form.Number, Step: "1", Low: "1", High: "86400"},
 		}},
-	}}}
-	view.Bond, view.Switch = view.Fields[0].Fields, view.Fields[1].Fields
-	view.Bond.Fill(url.Values{"policy": {string(head.Bond.Policy)}, "wait_to_restore_ms": {strconv.FormatFloat(*head.Bond.Wait, 'f', -1, 64)}})
-	if *head.Bond.Replay {
-		view.Find("replay").Value = "true"
-	}
-	view.Find("hold_s").Value = "60"
+	}}
+	view.Show(map[string]any{
+		"policy": string(head.Bond.Policy), "wait_to_restore_ms": *head.Bond.Wait, "replay": *head.Bond.Replay, "hold_s": "60",
+	})
 	if r.Method != http.MethodPost {
 		return view, nil
 	}
@@ -68,12 +60,11 @@ func (p *pages) policyForm(w http.ResponseWriter, r *http.Request) (*policyView,
 		return nil, err
 	}
 	if r.PostForm.Has("policy") {
-		view.Bond.Fill(r.PostForm)
+		view.Group("bond").Fill(r.PostForm)
 	} else {
-		if !r.PostForm.Has("hold_s") {
-			r.PostForm.Set("hold_s", view.Get("hold_s"))
-		}
-		view.Switch.Fill(r.PostForm)
+		sent := url.Values{"hold_s": {view.Get("hold_s")}} // unless the browser says it
+		maps.Copy(sent, r.PostForm)
+		view.Group("switch").Fill(sent)
 	}
 	return view, nil
 }
