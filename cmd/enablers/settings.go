@@ -87,7 +87,8 @@ func readSettings(args []string) (*settings, error) {
 	f.IntVar(&s.demoRate, "demo-rate", 50, "`messages` per second and format of -demo; 0 means as many as the channels annotate")
 	private := f.Bool("private-upstreams", false,
 		"let published definitions name this machine and private networks; the default is true while portal and gateway listen on loopback alone")
-	f.StringVar((*string)(&t.Access), "flcollector-grpc-access", "",
+	t.AccessFlag = "flcollector-grpc-access"
+	f.StringVar((*string)(&t.Access), t.AccessFlag, "",
 		"`none` accepts every Flower client, whatever -access says, for clients that cannot send a token, such as those of the stock library")
 	f.StringVar(&t.Apps, "flcollector-apps", "", "a `folder` of apps for SuperNodes, .fab files; a training job names one of them")
 	f.StringVar(&t.Keys, "flcollector-fleet-keys", "",
@@ -110,7 +111,7 @@ func (s *settings) check() {
 	s.Between("demo-rate", int64(s.demoRate), 0, 100_000)
 	s.annotation.Check()
 	if err := s.training.Access.Check(); err != nil {
-		s.Wrong("flcollector-grpc-access", "%w", err)
+		s.Wrong(s.training.AccessFlag, "%w", err)
 	}
 }
 

@@ -52,7 +52,7 @@ func declare() *settings {
 	f := host.NewFlags("flcollector", "FLCOLLECTOR", about)
 	s := &settings{Flags: f, Collector: collector.Collector{
 		Web: &host.Listener{Flag: "listen"}, Clients: &host.Listener{Flag: "grpc-listen", Silent: true},
-		Fleet: collector.NewFleet(f, "fleet"), Certificate: server.TLS{Prefix: "grpc"},
+		Fleet: collector.NewFleet(f, "fleet"), Certificate: server.TLS{Prefix: "grpc"}, AccessFlag: "grpc-access",
 	}}
 	f.StringVar(&s.Web.Address, "listen", "",
 		"`HOST:PORT` of the REST interface; takes precedence over -host and -port; port 0 takes any that is free")
@@ -89,7 +89,7 @@ func declare() *settings {
 	f.StringVar(&s.Certificate.Key, "grpc-key", "", "the PEM `file` with its key")
 	f.StringVar(&s.Certificate.ClientCA, "grpc-client-ca", "",
 		"a PEM `file` of authorities; only clients with a certificate of one of them are accepted, under its name; they need no token")
-	f.StringVar((*string)(&s.Access), "grpc-access", "",
+	f.StringVar((*string)(&s.Access), s.AccessFlag, "",
 		"`none` accepts every Flower client, whatever -access says, for clients that cannot send a token, such as "+
 			"those of the stock library; empty means that they authenticate as all other callers do")
 	f.Int64Var(&s.Gate.MaxMessage, "max-message", flower.DefaultMaxMessage,

@@ -73,22 +73,16 @@ func readSettings(args []string) (*settings, error) {
 		"another name of -tls-client-ca: PEM `file` of the authorities whose client certificates stand for the token")
 	f.BoolVar(&s.openMetrics, "open-metrics", false, "answer /metrics without the token")
 	f.IntVar(&s.node.MaxClients, "max-clients", node.DefaultClients, "`number` of clients that a server has at most")
-	parsed := false
-	err := f.Read(args, func() {
-		parsed = true
-		if s.demo {
-			return // it takes nothing else but -listen
-		}
+	if err := f.Parse(args); err != nil || s.demo {
+		return s, err // -demo takes nothing else but -listen
+	}
+	return s, f.Validate(func() {
 		port.Members, s.machine.Interfaces = server.Names(*members), server.Names(*interfaces)
 		for _, one := range server.Names(*allow) {
 			s.machine.Allow = append(s.machine.Allow, host.Operation(one))
 		}
 		s.check(*address, *routes, *clientCA)
 	})
-	if parsed && s.demo {
-		err = nil
-	}
-	return s, err
 }
 
 func operations() string {

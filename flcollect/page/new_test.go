@@ -56,6 +56,9 @@ func TestNewHandler_saysWhatParametersMean(t *testing.T) {
 		require.Contains(t, page, `name="secagg.`+name+`"`)
 	}
 	require.Contains(t, page, `<option value="own">own</option>`)
+	for _, name := range []string{"norm_clip", "norm_taper"} {
+		require.Regexp(t, `name="bounds.`+name+`"[^>]*><option value=""[^>]*>as the server has it</option>`, page)
+	}
 	require.Regexp(t, `name="conf.FedAdam.beta_1" type="number" step="any" value="" min="0" max="1" placeholder="0.9"`, page)
 }
 

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
@@ -26,9 +27,9 @@ var openapi []byte
 
 // HandlerOptions changes [Door.Handler].
 type HandlerOptions struct {
-	// Hint says on the sign-in page where the token is to be found, as a sentence. Empty
-	// means a general one.
-	Hint string
+	// Hint returns what the sign-in page says about where the token is to be found, as a sentence,
+	// and is called for each page. Nil, and an empty result, mean a general one.
+	Hint func() string
 	// Backup returns what answers GET /.enablers/backup, and is called at each request. The
 	// request requires the role admin, and an open door refuses it: the answer has secrets.
 	// Nil, also as the result, means that there is nothing to back up: the status is 501.
@@ -40,12 +41,9 @@ type HandlerOptions struct {
 // format of Prometheus, the backup, and the OpenAPI document of them. Next is not
 // protected by it: give the handler that next is [Door.Authorizer]. opts may be nil.
 func (d *Door) Handler(next http.Handler, opts *HandlerOptions) http.Handler {
-	p := &pages{door: d, hint: "The one that the server printed at its first start, or one that you were given."}
+	p := &pages{door: d}
 	if opts != nil {
-		p.backup = opts.Backup
-		if opts.Hint != "" {
-			p.hint = opts.Hint
-		}
+		p.hint, p.backup = opts.Hint, opts.Backup
 	}
 	head := template.Must(template.New("sign-in.html").Parse(look.Head(Prefix + "page/")))
 	p.template = template.Must(head.ParseFS(pageFiles, "page/sign-in.html"))
@@ -71,7 +69,7 @@ func (d *Door) Handler(next http.Handler, opts *HandlerOptions) http.Handler {
 // pages are the door's own addresses.
 type pages struct {
 	door     *Door
-	hint     string
+	hint     func() string
 	backup   func() http.Handler
 	template *template.Template
 }
@@ -107,7 +105,11 @@ type view struct {
 }
 
 func (p *pages) show(w http.ResponseWriter, status int, v view) error {
-	v.Title, v.Server, v.Hint = "Sign in", p.door.config.Name, p.hint
+	v.Title, v.Server = "Sign in", p.door.config.Name
+	if p.hint != nil {
+		v.Hint = p.hint()
+	}
+	v.Hint = cmp.Or(v.Hint, "The one that the server printed at its first start, or one that you were given.")
 	v.Open, v.TakesTokens = p.door.config.Open, p.door.takesTokens()
 	if on := p.door.signOn.Load(); on != nil {
 		v.Provider = on.name

@@ -54,7 +54,6 @@ type Annotation struct {
 	flags   *host.Flags
 	brokers *Brokers
 	modules string
-	hosts   *annotate.BrokerHosts
 	trust   *tls.Config // nil means the authorities of the system
 }
 
@@ -122,8 +121,9 @@ func (a *Annotation) Prepare(ctx context.Context, env *host.Env) (err error) {
 }
 
 // Open implements host.Opener.
-func (a *Annotation) Open(ctx context.Context, env *host.Env) (_ *host.Block, err error) {
-	if a.hosts, err = a.brokers.Hosts(a.Allowed...); err != nil {
+func (a *Annotation) Open(ctx context.Context, env *host.Env) (*host.Block, error) {
+	hosts, err := a.brokers.Hosts(a.Allowed...)
+	if err != nil {
 		return nil, err
 	}
 	options := &rest.HandlerOptions{Version: version.String(), Hosts: env.Hosts, Authorize: env.Door.Authorizer(), Logger: env.Logger}
@@ -133,12 +133,12 @@ func (a *Annotation) Open(ctx context.Context, env *host.Env) (_ *host.Block, er
 			options.DatabaseHost, options.DatabasePort = address(kept.Hosts())
 		}
 	}
-	a.Broker = mqtt.New(&mqtt.Options{Hosts: a.hosts, TLS: a.trust, Logger: env.Logger})
+	a.Broker = mqtt.New(&mqtt.Options{Hosts: hosts, TLS: a.trust, Logger: env.Logger})
 	a.Drivers = []annotate.Driver{
 		mqtt.Driver(a.Broker, &a.MQTT),
-		kafka.Driver(kafka.New(&kafka.Options{Hosts: a.hosts, TLS: a.trust, Logger: env.Logger}), &a.Kafka),
-		ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: a.hosts, TLS: a.trust})),
-		sparql.Driver(sparql.New(&sparql.Options{Hosts: a.hosts, TLS: a.trust})),
+		kafka.Driver(kafka.New(&kafka.Options{Hosts: hosts, TLS: a.trust, Logger: env.Logger}), &a.Kafka),
+		ngsild.Driver(ngsild.New(&ngsild.Options{Hosts: hosts, TLS: a.trust})),
+		sparql.Driver(sparql.New(&sparql.Options{Hosts: hosts, TLS: a.trust})),
 	}
 	a.TracerProvider = server.TracerProvider(ctx)
 	a.Logger = env.BlockLogger(overview.Source{Block: Name, Href: overview.Page(folder, "channels/", "channel")})

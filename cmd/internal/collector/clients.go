@@ -3,7 +3,6 @@ package collector
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/iotenablers/enablers/flcollect/flower"
 	"github.com/iotenablers/enablers/internal/access"
@@ -32,11 +31,10 @@ func (a ClientAccess) IsOpen() bool { return a == openToClients }
 // train.
 func (c *Collector) logClients() {
 	address := c.Clients.Addr().String()
-	flag, isCommand := strings.CutSuffix(c.Clients.Flag, "-listen") // grpc, or flcollector-grpc in enablers
 	need := "a token, as metadata authorization: Bearer TOKEN, or a client certificate with -tls-client-ca; " +
-		"stock clients can send no token and need -" + flag + "-access none"
-	if isCommand {
-		need += " or -grpc-client-ca"
+		"stock clients can send no token and need -" + c.AccessFlag + " none"
+	if c.Certificate.Prefix != "" {
+		need += " or -" + c.Certificate.Prefix + "-client-ca"
 	}
 	switch {
 	case c.Certificate.ClientRequired:

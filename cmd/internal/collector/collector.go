@@ -48,9 +48,12 @@ type Collector struct {
 	// Keys is a file with the public keys of the only SuperNodes that may take part. Empty means
 	// all of them where clients need nothing, and none otherwise.
 	Keys string
-	// Access says whether every Flower client may train.
-	Access ClientAccess
-	// Certificate is that of the listener for Flower clients. Empty means that of the door. With
+	// Access says whether every Flower client may train. AccessFlag is the flag that has it, for the
+	// log.
+	Access     ClientAccess
+	AccessFlag string
+	// Certificate is that of the listener for Flower clients. Empty means that of the door, and an
+	// empty Prefix that no flag names one. With
 	// ClientRequired the certificates of clients decide, and not the door. SuperNodes are asked
 	// for none.
 	Certificate server.TLS

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/iotenablers/enablers/cmd/internal/session"
 	"github.com/iotenablers/enablers/internal/access"
@@ -297,17 +296,18 @@ func (d *Door) Self() string { return d.self }
 // before a listener is served.
 func (d *Door) BackUp(backup http.Handler) { d.backup = backup }
 
-// Handler returns the handler with the door's own addresses. The hints are read at the first
-// request, since blocks that open later may add some.
+// Handler returns the handler with the door's own addresses.
 func (d *Door) Handler(next http.Handler) http.Handler {
-	handler := sync.OnceValue(func() http.Handler {
-		options := &access.HandlerOptions{Backup: func() http.Handler { return d.backup }}
-		if hint := strings.Join(d.hints, ", or "); hint != "" {
-			options.Hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
-		}
-		return d.Door.Handler(next, options)
-	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
+	return d.Door.Handler(next, &access.HandlerOptions{Hint: d.hint, Backup: func() http.Handler { return d.backup }})
+}
+
+// hint returns the sentence of all hints, empty without one.
+func (d *Door) hint() string {
+	text := strings.Join(d.hints, ", or ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // Announce prints where a token is that was generated now, and where to sign in with it. The

@@ -50,12 +50,17 @@ func (f *Flags) Listener(flag, address, name, usage string) *Listener {
 	return l
 }
 
-// Read reads the settings. Check notes what cannot work of them, by [Flags.Wrong]. The error is that
-// of [server.Flags.Parse], or has everything that is wrong.
+// Read reads the settings. The error is that of [server.Flags.Parse], or else of [Flags.Validate].
 func (f *Flags) Read(args []string, check func()) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	return f.Validate(check)
+}
+
+// Validate returns everything that is wrong with the settings that were parsed. Check notes what
+// cannot work of them, by [Flags.Wrong].
+func (f *Flags) Validate(check func()) error {
 	f.wrong = nil
 	check()
 	errs := f.wrong
@@ -65,7 +70,7 @@ func (f *Flags) Read(args []string, check func()) error {
 	return errors.Join(append(errs, f.Door.Check())...)
 }
 
-// Wrong notes that the value of a flag cannot work, for [Flags.Read].
+// Wrong notes that the value of a flag cannot work, for [Flags.Validate].
 func (f *Flags) Wrong(name, format string, args ...any) {
 	f.wrong = append(f.wrong, fmt.Errorf("-%s (%s): %w", name, f.Variable(name), fmt.Errorf(format, args...)))
 }

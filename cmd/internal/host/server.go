@@ -97,7 +97,7 @@ func (r *running) serve(ctx context.Context) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	addresses := sync.OnceFunc(func() { r.announce() })
+	addresses := sync.OnceFunc(r.announce)
 	if err := r.wait(ctx, addresses); err != nil || ctx.Err() != nil {
 		return err
 	}

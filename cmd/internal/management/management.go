@@ -338,7 +338,7 @@ func (m *Management) openGateway(ctx context.Context, secrets Credentials) (err 
 	}
 	m.GatewayAdmin = api
 	m.admin = console.Mount(api.Handler(), console.MountConfig{
-		Name: "API management", Home: cmp.Or(m.Home, m.PortalURL+"/"), Person: m.door.Person,
+		Name: "API management", Home: m.home(), Person: m.door.Person,
 		Parts: []console.Part{
 			{Section: Name, Path: "apis", Name: "Library", Elsewhere: m.PortalURL + console.Root + "apis"},
 			{Section: Name, Path: "gateway", Name: "Gateway", Handler: api.Page()},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Inventory counts the records of a block for the  A count may read all of
+// Inventory counts the records of a block for the overview. A count may read all of
 // them. The overview therefore shows the last count while the next one runs, and counting
 // takes at most a fiftieth of the time, however often the page is loaded. [Tally] returns one.
 type Inventory struct {

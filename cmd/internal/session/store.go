@@ -130,6 +130,7 @@ func (s *Store) Update(ctx context.Context, secret string, change func(value []b
 		return nil, access.ErrNoSession
 	}
 	var held time.Time
+	var sealed []byte // what is held
 	for held.IsZero() {
 		_, err := storage.Change(ctx, s.config.Documents, documentKey(secret), func(found storage.Document) ([]byte, error) {
 			held = time.Time{}
@@ -141,7 +142,7 @@ func (s *Store) Update(ctx context.Context, secret string, change func(value []b
 			if now.Before(one.Held) && one.Held.Sub(now) <= holdTime {
 				return nil, nil // by another caller
 			}
-			held = now.Add(holdTime).UTC()
+			held, sealed = now.Add(holdTime).UTC(), one.Sealed
 			one.Held = held
 			return json.Marshal(one)
 		})
@@ -152,19 +153,17 @@ func (s *Store) Update(ctx context.Context, secret string, change func(value []b
 			return nil, s.failure("update session", err)
 		}
 	}
-	return s.changeHeld(ctx, secret, held, change)
+	return s.changeHeld(ctx, secret, sealed, held, change)
 }
 
-// changeHeld changes a session that this caller holds until a time, and releases it.
-func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, change func([]byte) ([]byte, error)) ([]byte, error) {
+// changeHeld changes what is sealed in a session that this caller holds until a time, and releases it.
+func (s *Store) changeHeld(
+	ctx context.Context, secret string, sealed []byte, held time.Time, change func([]byte) ([]byte, error),
+) ([]byte, error) {
 	// The session is released also when the browser disconnects meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTime)
 	defer cancel()
-	_, one, err := s.get(ctx, secret)
-	if err != nil {
-		return nil, err
-	}
-	value, err := open(secret, one.Sealed)
+	value, err := open(secret, sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +171,7 @@ func (s *Store) changeHeld(ctx context.Context, secret string, held time.Time, c
 	if refused != nil {
 		next = value
 	}
-	sealed, err := seal(secret, next)
+	sealed, err = seal(secret, next)
 	if err != nil {
 		return nil, fmt.Errorf("update session: %w", err)
 	}
